@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// standing are the commands that run until they are told to end.
+// standing are the commands that run until they are signaled.
 var standing = regexp.MustCompile(`^mcptap (web|http|mock .*--listen|stdio --(web|redact|otlp))\b`)
 
 // TestDocsCommands runs every command of the pages in docs, each page in a home of its
@@ -151,7 +151,7 @@ func (h *home) command(ctx context.Context, line string) *exec.Cmd {
 }
 
 // serve runs a command that says its URL first, for as long as the test or until
-// it is told to end.
+// it is signaled.
 func (h *home) serve(line string) (url string) {
 	h.t.Helper()
 	cmd := h.command(context.Background(), "exec "+line)

@@ -128,8 +128,9 @@ var floors = map[string]floor{
 		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "internal/jsonpath", "internal/jsontree"},
 		never: pure,
 	},
+	"internal/junit": {never: pure},
 	"diff/report": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
+		ours:  []string{"internal/junit", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
 		never: pure,
 	},
 	"mock": {
@@ -139,25 +140,33 @@ var floors = map[string]floor{
 			"os/exec": "it is the server: whoever wants one starts it",
 		},
 	},
-	// Where package mock gets its frames from when they are in a file.
-	"mock/recorded": {ours: []string{"tap", "tap/text", "store", "replay", "mock"}},
-	// What tests in Go use. It is no part of the program, so package testing is
-	// not either.
-	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "mock/recorded"}},
+	// The only package that opens the recordings that a user names. It is above the store and
+	// the file formats, and below the packages that play and serve recordings.
+	"recording": {
+		ours: []string{"internal/wholefile", "tap", "tap/session", "tap/text", "tap/view", "store", "export", "bundle"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	// Atomic replacement of files, for recordings and reports.
+	"internal/wholefile": {never: map[string]string{"net/http": "it writes files", "os/exec": "it writes files"}},
+	// For tests in Go. It is not part of the program, so package testing is not either.
+	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "recording"}},
 	"demo": {
 		// The demo's server and client are what users have: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"internal/bounded", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "diff/report"},
+		ours:  []string{"internal/bounded", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "store", "export", "recording", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
-			"os":      "recordings come from whoever provides a web.Source",
+			"os":      "recordings come from a web.Source",
 			"os/exec": "the viewer only reads",
 		},
 	},
 	"export": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
+		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		never: pure,
 	},
 	// Without OpenTelemetry's SDK, which would only queue the spans.
@@ -195,7 +204,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "mock/recorded", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty",

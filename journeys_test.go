@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A journey is a problem that somebody reports, and the commands that find its cause.
+// A journey is a reported problem, and the commands that find its cause.
 type journey struct {
 	name string
 	told string // you have just been told that …

@@ -92,7 +92,7 @@ func runLine(t *testing.T, line, home, bin string) {
 	}
 }
 
-// TestReadmeConfiguration runs what the README tells readers to put into their
+// TestReadmeConfiguration runs what readers of the README put into their
 // client's configuration, with the demo's server in the place of the example's.
 func TestReadmeConfiguration(t *testing.T) {
 	mcptap := filepath.Join(t.TempDir(), "mcptap")

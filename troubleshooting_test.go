@@ -16,7 +16,7 @@ const troubleshooting = "docs/troubleshooting.md"
 
 var (
 	// recorded finds the recordings that a page is about: the newest from there
-	// on, or one beside it.
+	// on, or one next to it.
 	recorded = regexp.MustCompile(`^<!-- (@last is|also) (\S+) -->$`)
 	// headings finds the titles of a page, and anchors the links to them.
 	headings = regexp.MustCompile(`(?m)^##+ (.*)$`)

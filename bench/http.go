@@ -21,9 +21,8 @@ import (
 	"time"
 )
 
-// overHTTP makes a load's run: it starts a server, if the variant has one, and the
-// variant, and drives the load through it. A tap's recording must hold every body, or
-// the run is an error.
+// overHTTP returns the run of a load: it starts the server, if the variant needs one, and the
+// variant, and sends the load. A recording without every body is an error.
 func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error)) func(*bench, variant, load) (result, error) {
 	return func(b *bench, v variant, l load) (res result, err error) {
 		var line string
@@ -41,8 +40,8 @@ func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error
 		}
 		var cuts *atomic.Int64
 		if v.name == "proxy" {
-			// It breaks off some requests whose responses come soon after their end
-			// (golang.org/issue/40747). These are sent again.
+			// It cuts off some requests with an early response (golang.org/issue/40747).
+			// These are sent again.
 			cuts = new(atomic.Int64)
 		}
 		u, err := url.Parse(line)
@@ -68,7 +67,7 @@ func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error
 	}
 }
 
-// launch starts a program that prints its URL.
+// launch starts a program, and returns the URL that it prints.
 func launch(name string, args ...string) (*exec.Cmd, string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -86,7 +85,7 @@ func launch(name string, args ...string) (*exec.Cmd, string, error) {
 	return cmd, strings.TrimSpace(line), nil
 }
 
-// end asks a program to end, and waits for it. A signal is how it should.
+// end ends a program by a signal, and waits for it.
 func end(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -99,9 +98,8 @@ func end(cmd *exec.Cmd) error {
 	return err
 }
 
-// An httpClient is one connection. It writes requests that were made before and reads
-// as little of the responses as it can, to add as little as it can to what it
-// measures.
+// An httpClient is one connection. It writes prepared requests and reads as little of the
+// responses as possible, to disturb the measurement as little as possible.
 type httpClient struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -124,15 +122,15 @@ func (c *httpClient) post(body []byte) []byte {
 	return append([]byte(head), body...)
 }
 
-// ask sends a request with a body of a size and reads a response of the same size.
-// With buf it compares them.
+// ask sends a request and reads a response with a body of the same size. With buf it compares
+// the bodies.
 func (c *httpClient) ask(request []byte, size int, buf []byte) error {
 	done := make(chan error, 1)
 	send := func() {
 		_, err := c.conn.Write(request)
 		done <- err
 	}
-	if len(request) > 64<<10 { // more than what lies between may hold
+	if len(request) > 64<<10 { // more than the buffers on the way hold
 		go send()
 	} else {
 		send()
@@ -155,8 +153,7 @@ func (c *httpClient) ask(request []byte, size int, buf []byte) error {
 	return errors.Join(err, <-done)
 }
 
-// insist sends a request again on another connection until it gets its response, where
-// cuts counts those that were broken off.
+// insist sends a request, and with cuts again on new connections until it has its response.
 func (c *httpClient) insist(request []byte, size int, buf []byte, cuts *atomic.Int64) error {
 	err := c.ask(request, size, buf)
 	for ; err != nil && cuts != nil; err = c.ask(request, size, buf) {
@@ -171,8 +168,8 @@ func (c *httpClient) insist(request []byte, size int, buf []byte, cuts *atomic.I
 	return err
 }
 
-// head reads the head of a response and returns the length of its body, -1 where it
-// has none. Mcp-Session-Id becomes the client's session.
+// head reads the head of a response and returns its Content-Length, -1 for none. Mcp-Session-Id
+// becomes the session of the client.
 func (c *httpClient) head() (length int, err error) {
 	line, err := c.in.ReadSlice('\n')
 	if err != nil {
@@ -202,7 +199,7 @@ func (c *httpClient) head() (length int, err error) {
 	}
 }
 
-// posts lets clients post the same body one time after the other, all at once.
+// posts runs clients that post the same body repeatedly.
 func posts(host string, l load, cuts *atomic.Int64) (result, error) {
 	body := (&bench{}).payloads(l.size+1, 1)[0][:l.size] // without the newline
 	return together(host, l, func(c *httpClient) (func(int) error, error) {
@@ -212,8 +209,7 @@ func posts(host string, l load, cuts *atomic.Int64) (result, error) {
 	})
 }
 
-// mockPosts lets clients call what the mock has recorded, each in a session of its
-// own.
+// mockPosts runs clients that repeat the recorded calls, each in its own session.
 func mockPosts(host string, l load, _ *atomic.Int64) (result, error) {
 	l.count = min(l.count, mockCalls)
 	return together(host, l, func(c *httpClient) (func(int) error, error) {
@@ -232,7 +228,7 @@ func mockPosts(host string, l load, _ *atomic.Int64) (result, error) {
 	})
 }
 
-// together runs clients at the same time, one request at a time each.
+// together runs concurrent clients with one request at a time.
 func together(host string, l load, prepare func(*httpClient) (func(i int) error, error)) (result, error) {
 	var all sync.WaitGroup
 	times, errs := make([][]time.Duration, l.clients), make([]error, l.clients)
@@ -242,7 +238,7 @@ func together(host string, l load, prepare func(*httpClient) (func(i int) error,
 		if err != nil {
 			return result{}, err
 		}
-		defer func() { c.conn.Close() }() // which may be another one by then
+		defer func() { c.conn.Close() }() // insist may have replaced it
 		ask, err := prepare(c)
 		if err != nil {
 			return result{}, err
@@ -274,8 +270,7 @@ func together(host string, l load, prepare func(*httpClient) (func(i int) error,
 	return res, err
 }
 
-// firstEvents times the first event of a stream, from the request, on a connection
-// that exists.
+// firstEvents measures the time from a request to the first event, on an open connection.
 func firstEvents(host string, l load, _ *atomic.Int64) (result, error) {
 	return events(host, func(c *httpClient, add func(time.Duration)) error {
 		for i := range l.count {
@@ -293,7 +288,7 @@ func firstEvents(host string, l load, _ *atomic.Int64) (result, error) {
 	})
 }
 
-// eventDelays times each event of a stream on its way. Server and client read the same
+// eventDelays measures the delay of each event of a stream. Server and client have the same
 // clock.
 func eventDelays(host string, l load, _ *atomic.Int64) (result, error) {
 	return events(host, func(c *httpClient, add func(time.Duration)) error { return c.stream(l.count, 2*time.Millisecond, add) })
@@ -314,8 +309,8 @@ func events(host string, read func(c *httpClient, add func(time.Duration)) error
 	return res, err
 }
 
-// stream asks for a stream of events, reads it to its end, and passes the age of each
-// event to add.
+// stream requests a stream of events, reads it to its end, and passes the age of each event to
+// add.
 func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Duration)) error {
 	_, err := fmt.Fprintf(c.conn, "GET /mcp?events=%d&pause=%v HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nUser-Agent: bench\r\n\r\n", n, pause, c.host)
 	if err != nil {
@@ -331,8 +326,8 @@ func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Durati
 			return err
 		}
 		if _, data, ok := strings.Cut(line, `"data":"`); ok {
-			written, _, _ := strings.Cut(data, `"`)
-			ns, err := strconv.ParseInt(written, 10, 64)
+			stamp, _, _ := strings.Cut(data, `"`)
+			ns, err := strconv.ParseInt(stamp, 10, 64)
 			if err != nil {
 				return err
 			}
@@ -343,7 +338,7 @@ func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Durati
 		case line == "0\r\n":
 			last = true // of the chunks
 		case last && seen != n:
-			return fmt.Errorf("%d of %d events came", seen, n)
+			return fmt.Errorf("%d of %d events received", seen, n)
 		case last:
 			return nil
 		}

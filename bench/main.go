@@ -1,7 +1,6 @@
 //go:build unix
 
-// Command bench measures the tap against the alternatives, in one run that takes
-// them in turn. On stdio these are the server's own pipes, a bare relay made of two
+// Command bench measures the tap and its alternatives in turn. On stdio these are the server's own pipes, a bare relay made of two
 // io.Copy, and the tap with its store on; over HTTP the server itself, a
 // httputil.ReverseProxy that flushes at once and records nothing, and the tap with
 // its store on. The mock is compared with servers that return what they receive, of
@@ -11,14 +10,14 @@
 // that server, marked with a star. A ratio is the median of the ratios of neighbouring
 // runs, so that it holds while the machine's speed drifts.
 //
-//	go run ./bench                 # the whole table, some minutes
+//	go run ./bench                 # the whole table, in some minutes
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
 //	go run ./bench -run http       # the rows over HTTP
 //	go run ./bench -run mock       # the mock
-//	go run ./bench -fresh          # with payloads that do not recur
+//	go run ./bench -fresh          # without repeated payloads
 //	taskset -c 0 go run ./bench -run ping
 //
-// Everything runs on this machine and nothing is left behind.
+// Everything runs on this machine; temporary files are removed.
 package main
 
 import (
@@ -43,16 +42,16 @@ type load struct {
 	name     string
 	variants []variant
 	run      func(*bench, variant, load) (result, error)
-	size     int // bytes of a message or a body
-	count    int // messages a run, requests of each client, or events
+	size     int // of a message or body, in bytes
+	count    int // messages of a run, requests of each client, or events
 	window   int // messages in flight
 	think    time.Duration
 	clients  int
 }
 
-// A variant is one way to reach a server. In its command SELF is this program, TAP is
-// mcptap, DIR the directory for recordings, FILE the mock's recording, and URL that of
-// a server over HTTP, which is started before. Ratios are to the base.
+// A variant is a way to reach a server. In its command SELF is this program, TAP is mcptap, DIR
+// the directory for recordings, FILE the recording of the mock, and URL that of a server over
+// HTTP, which is started first. Ratios are to the base.
 type variant struct {
 	name, command string
 	base          bool
@@ -87,21 +86,21 @@ var loads = []load{
 	{name: "mock http, 64 clients", variants: served, run: overHTTP(mockPosts), clients: 64, count: 300},
 }
 
-// A result is what one run of one variant gave. What does not apply is 0.
+// A result is that of one run of a variant. Values that do not apply are 0.
 type result struct {
 	p50, p99 time.Duration
 	rate     float64       // messages or requests a second, one way
 	memory   int64         // peak resident bytes of the variant's process
-	cpu      time.Duration // processor time of that, to its end
-	disk     float64       // bytes on disk by payload bytes, both ways
-	cuts     int64         // requests that were broken off and sent again
+	cpu      time.Duration // total processor time of it
+	disk     float64       // bytes on disk for each payload byte, in both directions
+	cuts     int64         // requests that were cut off and sent again
 	sent     int           // messages, for the check of the recording
 }
 
 // timed summarizes round trips that took d together.
 func timed(times []time.Duration, d time.Duration) (result, error) {
 	if len(times) == 0 {
-		return result{}, errors.New("nothing was measured")
+		return result{}, errors.New("no measurements")
 	}
 	slices.Sort(times)
 	return result{p50: times[len(times)/2], p99: times[len(times)*99/100], rate: float64(len(times)) / d.Seconds()}, nil
@@ -139,12 +138,12 @@ func main() {
 
 func run() error {
 	b := &bench{}
-	only := flag.String("run", "", "only rows whose name contains this")
+	only := flag.String("run", "", "only rows whose name contains this text")
 	flag.IntVar(&b.rounds, "rounds", 7, "runs of each row")
-	flag.BoolVar(&b.fresh, "fresh", false, "payloads that do not recur (default: every 64 messages)")
-	flag.BoolVar(&b.random, "random", false, "payloads that cannot be compressed (default: random words)")
-	flag.Float64Var(&b.scale, "scale", 1, "multiplies the number of messages")
-	flag.StringVar(&b.tap, "tap", "", "the mcptap binary (default: built from the module around, as the releases are)")
+	flag.BoolVar(&b.fresh, "fresh", false, "do not repeat payloads (default: after 64 messages)")
+	flag.BoolVar(&b.random, "random", false, "incompressible payloads (default: random words)")
+	flag.Float64Var(&b.scale, "scale", 1, "multiply the number of messages")
+	flag.StringVar(&b.tap, "tap", "", "the mcptap binary (default: built from this module)")
 	flag.Parse()
 
 	tmp, err := os.MkdirTemp("", "mcptap-bench-")
@@ -168,7 +167,7 @@ func run() error {
 			return fmt.Errorf("build mcptap: %w", err)
 		}
 	}
-	fmt.Printf(line, "load", "variant", "p50", "p99", "per second", "MB/s", "p50/*", "p99/*", "rate/*", "CPU", "memory", "disk/payload", "broken off")
+	fmt.Printf(line, "load", "variant", "p50", "p99", "per second", "MB/s", "p50/*", "p99/*", "rate/*", "CPU", "memory", "disk/payload", "cut off")
 	for _, l := range loads {
 		if !strings.Contains(l.name, *only) {
 			continue
@@ -189,7 +188,7 @@ func (b *bench) measure(l load) error {
 	results := make([][]result, len(l.variants))
 	for round := range b.rounds {
 		for i := range l.variants {
-			v := (i + round) % len(l.variants) // none always runs first
+			v := (i + round) % len(l.variants) // the first one changes
 			os.RemoveAll(b.dir)
 			res, err := l.run(b, l.variants[v], l)
 			if err != nil {
@@ -233,7 +232,7 @@ func median(n int, f func(i int) float64) float64 {
 	return all[n/2]
 }
 
-// number prints - for what does not apply.
+// number formats a value, - for one that does not apply.
 func number(v float64, digits int, unit string) string {
 	if v != v || v == 0 {
 		return "-"
@@ -261,7 +260,7 @@ func (b *bench) argv(v variant, url string) []string {
 	return all
 }
 
-// peakOf is the largest resident size that a process had, 0 where it is unknown.
+// peakOf returns the peak resident size of a process, 0 if it is unknown.
 func peakOf(pid int) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -277,8 +276,8 @@ func cpuOf(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// checkRecording returns the bytes on disk by the bytes that crossed, after checking
-// that so many are in the recording each way, and so many events.
+// checkRecording checks that the recording has that many bytes in each direction, or events. It
+// returns the bytes on disk for each recorded byte.
 func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+store.Ext))
 	if err != nil || len(files) != 1 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// mockCalls is the number of calls in the mock's recording. No client makes more, so
-// that none is made twice.
+// mockCalls is the number of calls in the recording of the mock. No client sends more, so that
+// none is repeated.
 const mockCalls = 20000
 
 const (
@@ -17,7 +17,7 @@ const (
 	mockOpened  = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"bench","version":"1"}}}`
 )
 
-// mockCall is a request, mockResponse its response, of as many bytes.
+// mockCall returns a request, mockResponse its response of the same length.
 func mockCall(i int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"forecast","arguments":{"day":%d,"city":"Oslo","notes":"%s"}}}`,
 		100000+i, 100000+i, strings.Repeat("cloudy ", 15))
@@ -29,7 +29,7 @@ func mockResponse(i int) []byte {
 	return append(append(p, bytes.Repeat([]byte{'x'}, len(mockCall(i))-len(p)-len(end))...), end...)
 }
 
-// mockRecording is a session with each call once.
+// mockRecording returns a session with each call.
 func mockRecording() []byte {
 	var b bytes.Buffer
 	add := func(lane string, message []byte) { fmt.Fprintf(&b, "-- %s --\n%s\n", lane, message) }

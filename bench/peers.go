@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// echo is the server on stdio. It writes what it reads, as it reads it.
+// echo is the server on stdio: it writes each chunk that it reads.
 func echo() {
 	buf := make([]byte, 256<<10)
 	for {
@@ -48,7 +48,7 @@ func writeAll(fd int, p []byte) error {
 	return nil
 }
 
-// relay is the bare relay: what a plain Go program in the path costs.
+// relay is the bare relay: the cost of a plain Go program in the path.
 func relay(command []string) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
@@ -82,8 +82,8 @@ func listenAndPrint(h http.Handler) {
 	os.Exit(1)
 }
 
-// httpServer returns the body of a POST. A GET gets ?events= events, ?pause= apart, each
-// with the time at which it was written.
+// httpServer responds to a POST with its body. The response to a GET is a stream of ?events=
+// events at intervals of ?pause=, each with its time.
 func httpServer() {
 	listenAndPrint(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "GET" {
@@ -92,8 +92,7 @@ func httpServer() {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
-		// All of it, since net/http takes no more of a request once the answer
-		// has begun.
+		// First the whole body: net/http reads no more of it after the response has begun.
 		body := make([]byte, r.ContentLength)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			panic(http.ErrAbortHandler)
@@ -116,7 +115,7 @@ func writeEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// httpProxy is the standard library's reverse proxy. It records nothing.
+// httpProxy is the reverse proxy of the standard library.
 func httpProxy(target string) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -125,7 +124,7 @@ func httpProxy(target string) {
 	p := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
 		FlushInterval: -1,
-		// As many connections are kept as there are clients, as the tap has them.
+		// As in the tap, a connection for each client is kept.
 		Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true},
 		ErrorLog:  log.New(io.Discard, "", 0),
 	}

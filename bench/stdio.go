@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A client drives one process over its pipes, with blocking system calls, to add as
-// little as it can to what it measures.
+// A client uses the pipes of a process with blocking system calls, to disturb the measurement as
+// little as possible.
 type client struct {
 	cmd         *exec.Cmd
 	in, out     *os.File
@@ -45,8 +45,8 @@ func dial(command []string) (*client, error) {
 	return c, nil
 }
 
-// overStdio makes a load's run: it starts the variant, drives the load through it, and
-// ends it. A tap's recording must hold every byte, or the run is an error.
+// overStdio returns the run of a load: it starts the variant, sends the load, and ends it. A
+// recording without every byte is an error.
 func overStdio(drive func(*bench, *client, load) (result, error)) func(*bench, variant, load) (result, error) {
 	return func(b *bench, v variant, l load) (result, error) {
 		c, err := dial(b.argv(v, ""))
@@ -62,7 +62,7 @@ func overStdio(drive func(*bench, *client, load) (result, error)) func(*bench, v
 		res.memory = peakOf(c.cmd.Process.Pid)
 		c.in.Close()
 		if n, err := c.out.Read(make([]byte, 1)); n != 0 || err == nil {
-			return res, fmt.Errorf("%d bytes came after the last response", n)
+			return res, fmt.Errorf("%d bytes after the last response", n)
 		}
 		c.out.Close()
 		if err := c.cmd.Wait(); err != nil {
@@ -76,8 +76,8 @@ func overStdio(drive func(*bench, *client, load) (result, error)) func(*bench, v
 	}
 }
 
-// payloads returns some messages to send in turn: up to 64, or so many that none
-// recurs within a batch of the recorder.
+// payloads returns messages to send in turn: up to 64, or enough that none is repeated within a
+// batch of the recorder.
 func (b *bench) payloads(size, count int) [][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := min(64, max(4, (8<<20)/size))
@@ -116,10 +116,10 @@ func (c *client) read(p []byte) (int, error) {
 	}
 }
 
-// ask sends a line and returns the line that comes back, in buf.
+// ask sends a line and returns the response, in buf.
 func (c *client) ask(p, buf []byte) ([]byte, error) {
 	done := make(chan error, 1)
-	if len(p) > 64<<10 { // more than the pipes may hold
+	if len(p) > 64<<10 { // more than the pipes hold
 		go func() { done <- writeAll(c.inFD, p) }()
 	} else {
 		done <- writeAll(c.inFD, p)
@@ -135,9 +135,9 @@ func (c *client) ask(p, buf []byte) ([]byte, error) {
 	return buf[:n], <-done
 }
 
-var errOther = errors.New("the response is not what was sent")
+var errOther = errors.New("wrong response")
 
-// start times from before the process starts to the first response.
+// start measures the time from the start of the process to the first response.
 func start(b *bench, c *client, l load) (result, error) {
 	p := b.payloads(l.size, 1)[0]
 	got, err := c.ask(p, make([]byte, l.size))
@@ -148,14 +148,14 @@ func start(b *bench, c *client, l load) (result, error) {
 	return result{p50: d, p99: d, rate: 1 / d.Seconds(), sent: 1}, err
 }
 
-// ping sends one message after the other.
+// ping sends one message at a time.
 func ping(b *bench, c *client, l load) (result, error) {
 	payloads := b.payloads(l.size, l.count)
 	return c.pings(l, payloads[0], func(i int) []byte { return payloads[i%len(payloads)] },
 		func(_ int, sent, got []byte) bool { return bytes.Equal(sent, got) })
 }
 
-// mockPing calls what the mock has recorded, one request at a time.
+// mockPing sends the recorded calls, one at a time.
 func mockPing(_ *bench, c *client, l load) (result, error) {
 	l.count = min(l.count, mockCalls)
 	return c.pings(l, []byte(mockOpening+"\n"), func(i int) []byte { return append(mockCall(i), '\n') },
@@ -164,7 +164,7 @@ func mockPing(_ *bench, c *client, l load) (result, error) {
 		})
 }
 
-// pings times round trips, without the first one, which waits for the start.
+// pings measures round trips except the first one, which includes the start.
 func (c *client) pings(l load, first []byte, message func(i int) []byte, right func(i int, sent, got []byte) bool) (result, error) {
 	buf := make([]byte, max(l.size, 64<<10))
 	if _, err := c.ask(first, buf); err != nil {

@@ -1,17 +1,14 @@
-// Package bundle makes and reads what goes into a bug report: a zip file with a
-// recording, a page of it that needs nobody, and a summary in Markdown. It is
-// pure: whoever calls it opens the files, and gives it a recording without
-// secrets if there are to be none.
+// Package bundle makes and reads the files of bug reports: a zip file with a recording,
+// a self-contained page that shows it, and a summary in Markdown. The package is pure: the
+// caller opens the files, and removes secrets from the recording first.
 //
-// A bundle has at most the four files of [Names], each once, beside nothing else.
-// [Open] believes nothing that a bundle says of itself: it refuses every other
-// name, and so all paths; links and directories; what is encrypted or has two
-// files of one name. Of its directory it reads no more than 16 KiB, and
-// [Bundle.Unpack] counts the bytes that come out, whatever sizes are written down.
+// A bundle has at most the four files of [Names], each once. [Open] refuses every other
+// name, and so all paths; links and directories; encrypted files; and two files of one
+// name. It reads at most 16 KiB of the directory, and [Bundle.Unpack] limits the bytes
+// that it writes, whatever sizes the bundle claims.
 //
-// [WriteSummary] reads a recording once, and then the frames that it quotes. What
-// it keeps is bounded, but for what is open. Everything recorded stands in code
-// spans and in fences longer than any in it, in which what cannot be seen is
-// spelled out: so it can neither become markup, nor mention people, nor refer to
-// other issues.
+// [WriteSummary] reads a recording once, and then the frames that it quotes. Its memory is
+// bounded except for open calls. Recorded text is in code spans, and in blocks with fences
+// longer than any in the text, with invisible characters escaped: it cannot become markup,
+// mention people, or refer to other issues.
 package bundle

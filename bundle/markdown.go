@@ -12,26 +12,25 @@ import (
 )
 
 const (
-	// maxSpan is how many bytes of a word stand in a line of text, and maxBlock
-	// how many of a message in a block. The blocks of each section have so much
-	// room together that a summary fits into an issue, which has at most 65,536
-	// characters on GitHub.
-	maxSpan    = 200
-	maxBlock   = 4 << 10
-	roomFailed = 30 << 10
-	roomOdd    = 8 << 10
-	roomStderr = 12 << 10
-	// maxTidy and maxTidyDepth bound what is laid out anew: each level indents
-	// all lines below it.
-	maxTidy      = 64 << 10
-	maxTidyDepth = 32
+	// maxSpan is how many bytes of a text are in a line, and maxBlock how many of a
+	// message in a block. The rooms limit the blocks of each section together, so that a
+	// summary fits into an issue, which has at most 65,536 characters on GitHub.
+	maxSpan     = 200
+	maxBlock    = 4 << 10
+	roomFailed  = 30 << 10
+	roomInvalid = 8 << 10
+	roomStderr  = 12 << 10
+	// maxFormatted and maxDepth limit the JSON that is formatted: each level indents all
+	// lines below it.
+	maxFormatted = 64 << 10
+	maxDepth     = 32
 )
 
-// A markdown writes text, and keeps the first error.
+// A markdown writes Markdown, and keeps the first error.
 type markdown struct {
 	w    io.Writer
 	err  error
-	room int // that the blocks of this section have left
+	room int // for the further blocks of the section
 }
 
 func (m *markdown) printf(format string, args ...any) {
@@ -40,21 +39,21 @@ func (m *markdown) printf(format string, args ...any) {
 	}
 }
 
-// block writes recorded text as a block of code that it cannot end: the fence is
-// longer than any row of backticks in it.
+// block writes recorded text as a code block, which the text cannot end: the fence is
+// longer than any run of backticks in it.
 func (m *markdown) block(language, text string) {
-	fence := strings.Repeat("`", max(3, longestRow(text)+1))
+	fence := strings.Repeat("`", max(3, longestRun(text)+1))
 	m.room -= len(text)
 	m.printf("%s%s\n%s\n%s\n\n", fence, language, strings.TrimSuffix(text, "\n"), fence)
 }
 
-// span is recorded text as code within a line, "" for none.
+// span returns recorded text as code within a line, "" for none.
 func span(s string) string {
 	if s == "" {
 		return ""
 	}
 	s = shorten(escape.Escape(shorten(s, maxSpan)), maxSpan)
-	fence := strings.Repeat("`", longestRow(s)+1)
+	fence := strings.Repeat("`", longestRun(s)+1)
 	pad := ""
 	if len(fence) > 1 || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
 		pad = " "
@@ -62,8 +61,8 @@ func span(s string) string {
 	return fence + pad + s + pad + fence
 }
 
-// longestRow is the length of the longest row of backticks.
-func longestRow(s string) (most int) {
+// longestRun returns the length of the longest run of backticks.
+func longestRun(s string) (most int) {
 	n := 0
 	for i := range len(s) {
 		if n++; s[i] != '`' {
@@ -74,7 +73,7 @@ func longestRow(s string) (most int) {
 	return most
 }
 
-// shorten cuts a text that is too long, between two characters.
+// shorten cuts a long text between two characters.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -85,28 +84,27 @@ func shorten(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// recorded makes what crossed fit for a block of at most so many bytes: JSON laid
-// out, what cannot be seen spelled out, and no more of it than fits. Size is that of
-// all there is.
+// recorded prepares recorded bytes for a block of at most that many bytes: JSON is formatted,
+// and invisible characters are escaped. Size is the whole size.
 func recorded(raw []byte, size int64, most int) (language, text string) {
 	trimmed := bytes.TrimSpace(raw)
-	if language = "text"; len(raw) <= maxTidy && int64(len(raw)) == size && depth(trimmed) <= maxTidyDepth && json.Valid(trimmed) {
-		language = "json"
+	language = "text"
+	if len(raw) <= maxFormatted && int64(len(raw)) == size && depth(trimmed) <= maxDepth && json.Valid(trimmed) {
 		var out bytes.Buffer
 		if json.Indent(&out, trimmed, "", "  ") == nil {
-			trimmed = out.Bytes()
+			language, trimmed = "json", out.Bytes()
 		}
 	}
 	part := trimmed[:min(len(trimmed), most+utf8.UTFMax)]
-	text = escapedLines(string(part))
+	text = escapeLines(string(part))
 	if len(text) > most || len(part) < len(trimmed) || int64(len(raw)) < size {
 		language, text = "text", strings.TrimSuffix(shorten(text, most), "…")+"\n… cut"
 	}
 	return language, text
 }
 
-// escapedLines spells out what cannot be seen, but for the ends of lines.
-func escapedLines(text string) string {
+// escapeLines escapes a text except for its line ends.
+func escapeLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, escape.Escape(strings.TrimRight(line, "\r\n")))
@@ -114,7 +112,7 @@ func escapedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// depth is how many brackets stand open at most, those within texts too.
+// depth returns the largest number of open brackets, including those in strings.
 func depth(raw []byte) (most int) {
 	n := 0
 	for _, c := range raw {

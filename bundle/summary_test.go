@@ -41,14 +41,12 @@ func (s frames) Frames(uint64) iter.Seq2[tap.Frame, error] {
 	}
 }
 
-func (s frames) WriteRaw(w io.Writer, f tap.Frame) error { _, err := w.Write(f.Raw); return err }
-
 func (s *frames) add(lane tap.Lane, raw string) {
 	n := uint64(len(*s) + 1)
 	*s = append(*s, tap.Frame{Seq: n, At: time.Duration(n) * time.Millisecond, Lane: lane, Raw: []byte(raw), Size: int64(len(raw))})
 }
 
-func summary(t *testing.T, src Source, about About) string {
+func summarize(t *testing.T, src Source, about About) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := WriteSummary(context.Background(), &out, src, about); err != nil {
@@ -66,7 +64,7 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := summary(t, frames(all), About{
+	got := summarize(t, frames(all), About{
 		Header: head.Header, Status: "cut", Gaps: []tap.Range{{From: 20, To: 22}}, Program: "mcptap 1.0.0", Replaced: 1, Bundle: "bug.mcptap.zip",
 	})
 	const file = "testdata/weather.md"
@@ -80,13 +78,13 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("it differs from %s (rewrite it with -update):\n%s", file, got)
+		t.Errorf("the summary differs from %s (rewrite it with -update):\n%s", file, got)
 	}
 }
 
 var fenceLine = regexp.MustCompile("^(`{3,})([a-z]*)$")
 
-// outside returns what of a text is no code.
+// outside returns the parts of a text that are not code.
 func outside(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -109,8 +107,8 @@ func outside(t *testing.T, text string) string {
 	return out.String()
 }
 
-// withoutSpans takes the code out of a line: from a row of backticks to the next
-// one that is as long.
+// withoutSpans removes the code spans of a line: from a run of backticks to the next one of
+// the same length.
 func withoutSpans(line string) string {
 	row := regexp.MustCompile("`+")
 	out := ""
@@ -135,7 +133,7 @@ func withoutSpans(line string) string {
 	}
 }
 
-// Nothing recorded is markup, mentions anybody, or reaches a terminal as it is.
+// TestHostileSummary checks that recorded text is neither markup nor unescaped.
 func TestHostileSummary(t *testing.T) {
 	for _, evil := range []string{
 		"```\nEVIL", "````` EVIL", "`EVIL", "EVIL`", "a ``EVIL`` b", "\n\n# EVIL", "<b>EVIL</b>", "@EVIL #12", "|EVIL|", "[EVIL](http://x)",
@@ -154,17 +152,17 @@ func TestHostileSummary(t *testing.T) {
 		s.add(tap.ToClient, word)
 		s.add(tap.Lifecycle, `{"event":"broken","lane":`+quoted+`}`)
 		s.add(tap.Lifecycle, `{"event":"exit","signal":`+quoted+`}`)
-		got := summary(t, s, About{Bundle: "bug.zip", Header: tap.Header{
+		got := summarize(t, s, About{Bundle: "bug.zip", Header: tap.Header{
 			ID: word, Label: word, Transport: word, Upstream: word, Program: word, Platform: word, Command: []string{word, word},
 		}, Program: word})
 		if left := outside(t, got); strings.Contains(left, "EVIL") {
-			t.Errorf("%q stands outside of code:\n%s", word, left)
+			t.Errorf("%q is outside of code:\n%s", word, left)
 		}
 		if strings.ContainsAny(got, "\x1b\u202e\u2028\r") {
-			t.Errorf("%q: what cannot be seen is there", word)
+			t.Errorf("%q: there are invisible characters", word)
 		}
 		if n := strings.Count(got, "EVIL"); n < 8 {
-			t.Errorf("%q is there %d times", word, n)
+			t.Errorf("%q occurs %d times", word, n)
 		}
 	}
 }
@@ -195,24 +193,24 @@ func TestLongSummary(t *testing.T) {
 		s.add(tap.ToClient, strings.Repeat("[", 9000)+strings.Repeat("1,", 20_000)+"1"+strings.Repeat("]", 9000))
 		s.add(tap.ToClient, "no message "+big)
 	}
-	got := summary(t, s, About{Bundle: "bug.zip"})
-	if len(got) > 62<<10 { // of the 64 of an issue
-		t.Errorf("it has %d bytes", len(got))
+	got := summarize(t, s, About{Bundle: "bug.zip"})
+	if len(got) > 62<<10 { // an issue has 64 KiB
+		t.Errorf("the summary has %d bytes", len(got))
 	}
-	for _, want := range []string{"`tools/call n0`", "`tools/call n299`", "294 calls are left out here.", "- and 280 more", "… cut\n", "`open0`"} {
+	for _, want := range []string{"`tools/call n0`", "`tools/call n299`", "294 calls left out here.", "- and 280 more", "… cut\n", "`open0`"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("%s is not in it", want)
+			t.Errorf("the summary lacks %s", want)
 		}
 	}
 }
 
-// A file's name is one word to a shell, and no flag.
+// TestCommandQuotes checks that a file name is one word of a shell, and not a flag.
 func TestCommandQuotes(t *testing.T) {
 	for name, want := range map[string]string{
 		"bug.mcptap.zip": "mcptap web bug.mcptap.zip ", "a bug.zip": "mcptap web './a bug.zip' ", "$(x);'.zip": `mcptap web './$(x);'\''.zip' `,
 		"-x.zip": "mcptap web './-x.zip' ", "a\n`b.zip": "mcptap web './a\\n`b.zip' ",
 	} {
-		if got := summary(t, frames{}, About{Bundle: name}); !strings.Contains(got, want) {
+		if got := summarize(t, frames{}, About{Bundle: name}); !strings.Contains(got, want) {
 			t.Errorf("%q: %s", name, got)
 		}
 	}
@@ -225,5 +223,36 @@ func TestSummaryEndsWithItsContext(t *testing.T) {
 	stop()
 	if err := WriteSummary(ctx, io.Discard, s, About{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestHTTPFailure checks that a call refused by HTTP shows the response and its body, as
+// `mcptap show` does.
+func TestHTTPFailure(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body string
+		want []string
+	}{
+		"body":    {"out of `memory`", []string{"Response, frame 3: `HTTP 500 Internal Server Error`\n\nIts body, frame 4, 15 B:\n\n```text\nout of `memory`\n```\n"}},
+		"no body": {"", []string{"Response, frame 3: `HTTP 500 Internal Server Error`\n\n"}},
+	} {
+		var s frames
+		add := func(lane tap.Lane, form tap.Form, raw string) {
+			s.add(lane, raw)
+			s[len(s)-1].Exchange, s[len(s)-1].Form = 1, form
+		}
+		add(tap.Lifecycle, tap.FormLine, `{"event":"request","conn":1,"proto":"HTTP/1.1","method":"POST","target":"/mcp"}`)
+		add(tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)
+		add(tap.Lifecycle, tap.FormLine, `{"event":"response","proto":"HTTP/1.1","status":500,"reason":"Internal Server Error"}`)
+		if tt.body != "" {
+			add(tap.ToClient, tap.FormBody, tt.body)
+		}
+		add(tap.Lifecycle, tap.FormLine, `{"event":"end"}`)
+		got := summarize(t, s, About{Header: tap.Header{Transport: "http"}})
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) || strings.Contains(got, `"event"`) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,68 +14,64 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// write writes the summary.
-func (x *facts) write(w io.Writer, about *About) error {
+func (s *summary) write(w io.Writer, about *About) error {
 	m := &markdown{w: w}
-	m.printf("## What a client and a server said over MCP\n\n")
-	x.writeHead(m, about)
-	if err := x.writeFailed(m); err != nil {
+	m.printf("## Summary of a recorded MCP session\n\n")
+	s.writeHead(m, about)
+	if err := s.writeFailed(m); err != nil {
 		return err
 	}
-	x.writeWaiting(m, about)
-	if err := x.writeOdd(m); err != nil {
+	s.writeUnanswered(m, about)
+	if err := s.writeInvalid(m); err != nil {
 		return err
 	}
-	x.writeTimes(m)
-	x.writeStderr(m)
+	s.writeSlowest(m)
+	s.writeStderr(m)
 	writeCommands(m, about)
 	return m.err
 }
 
-func (x *facts) writeHead(m *markdown, about *About) {
+func (s *summary) writeHead(m *markdown, about *About) {
 	item := func(name, value string) {
 		if value != "" {
 			m.printf("- %s: %s\n", name, value)
 		}
 	}
 	h := &about.Header
-	item("Recording", join(", ", span(h.Label), span(h.ID), "begun "+h.Start.UTC().Format(time.DateTime)+" UTC"))
-	x.writeSessions(m)
-	item("Transport", join(", ", span(h.Transport), span(h.Upstream)))
+	item("Recording", view.JoinWords(", ", span(h.Label), span(h.ID), "started "+h.Start.UTC().Format(time.DateTime)+" UTC"))
+	s.writeSessions(m)
+	item("Transport", view.JoinWords(", ", span(h.Transport), span(h.Upstream)))
 	item("Server's command", span(strings.Join(h.Command, " ")))
 	item("Platform", span(h.Platform))
-	item("Recorded by", or(span(h.Program), "a program that does not say its name")+", summed up by "+span(about.Program))
-	item("How it ended", x.ending(about))
-	var calls, failed, cancelled, open uint64
-	for _, nested := range []bool{false, true} {
-		total := x.stats.Total(nested)
-		s := &total.Statuses
-		calls, failed = calls+s.Calls(), failed+s.Errors()
-		cancelled, open = cancelled+s.Cancelled(), open+s.Unanswered()
+	item("Recorded by", cmp.Or(span(h.Program), "an unknown program")+", summarized by "+span(about.Program))
+	item("How it ended", s.ending(about))
+	top, nested := s.stats.Total(false), s.stats.Total(true)
+	calls := top.Statuses
+	for i, n := range nested.Statuses {
+		calls[i] += n
 	}
 	item("Calls", fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without a response; %d frames in %s",
-		calls, failed, cancelled, open, x.frames, view.Took(about.Duration)))
-	for i, g := range about.Gaps {
-		if i == maxOdd {
-			item("Missing", "more than that")
-			break
-		}
-		item("Missing", fmt.Sprintf("frames %d to %d crossed and were not recorded", g.From, g.To))
+		calls.Calls(), calls.Errors(), calls.Cancelled(), calls.Unanswered(), s.frames, view.Took(about.Duration)))
+	for _, g := range about.Gaps[:min(len(about.Gaps), maxGaps)] {
+		item("Missing", fmt.Sprintf("frames %d to %d crossed unrecorded", g.From, g.To))
+	}
+	if len(about.Gaps) > maxGaps {
+		item("Missing", "further frames")
 	}
 	if about.Secrets {
 		item("Secrets", "**left as they are**")
 	} else {
-		item("Secrets", fmt.Sprintf("pseudonyms in the place of %s", count(about.Replaced, "value", "values")))
+		item("Secrets", count(about.Replaced, "value")+" replaced by pseudonyms")
 	}
 	m.printf("\n")
 }
 
-// writeSessions says who talked to whom.
-func (x *facts) writeSessions(m *markdown) {
-	sessions := &x.tracker.Sessions
+// writeSessions writes the client, the server and the revision of each session.
+func (s *summary) writeSessions(m *markdown) {
+	sessions := &s.tracker.Sessions
 	n := sessions.Count()
 	for i := 1; i <= min(n, maxSessions); i++ {
-		s, ok := sessions.Session(i)
+		one, ok := sessions.Session(i)
 		if !ok {
 			continue
 		}
@@ -82,7 +79,7 @@ func (x *facts) writeSessions(m *markdown) {
 		if n > 1 {
 			name = fmt.Sprintf(" of session %d", i)
 		}
-		f := &s.Facts
+		f := &one.Facts
 		m.printf("- Client%s: %s\n", name, party(f.Client))
 		m.printf("- Server%s: %s\n", name, party(f.Server))
 		m.printf("- Revision%s: %s\n", name, revision(f))
@@ -93,35 +90,30 @@ func (x *facts) writeSessions(m *markdown) {
 }
 
 func party(p session.Party) string {
-	if s := join(" ", span(p.Name), span(p.Version)); s != "" {
-		return s
-	}
-	return "did not say its name"
+	return cmp.Or(view.JoinWords(" ", span(p.Name), span(p.Version)), "unknown")
 }
 
 func revision(f *session.Facts) string {
-	asked := ""
-	if f.Requested != "" && f.Requested != f.Revision {
-		asked = "the client asked for " + span(string(f.Requested))
-	}
-	agreed := span(string(f.Revision))
+	agreed, requested := span(string(f.Revision)), ""
 	switch {
 	case f.Dialect != "":
-		agreed = join(", ", agreed, "in the dialect "+span(f.Dialect))
+		agreed = view.JoinWords(", ", agreed, "in the dialect "+span(f.Dialect))
 	case agreed == "":
 		agreed = "none was agreed on"
 	}
-	return join("; ", agreed, asked)
+	if f.Requested != "" && f.Requested != f.Revision {
+		requested = "the client requested " + span(string(f.Requested))
+	}
+	return view.JoinWords("; ", agreed, requested)
 }
 
-// ending says what became of the run.
-func (x *facts) ending(about *About) string {
+// ending describes the end of the run.
+func (s *summary) ending(about *About) string {
 	var words []string
-	for i := range x.broken {
-		e := &x.broken[i]
-		words = append(words, fmt.Sprintf("the receiver of %s went away", span(e.Lane)))
+	for i := range s.broken {
+		words = append(words, fmt.Sprintf("the receiver of %s went away", span(s.broken[i].Lane)))
 	}
-	switch e := x.end; {
+	switch e := s.end; {
 	case e == nil:
 	case e.Name == tap.EventSpawnFailed:
 		words = append(words, "the server could not be started: "+span(e.Error))
@@ -132,48 +124,83 @@ func (x *facts) ending(about *About) string {
 	default:
 		words = append(words, "the server exited")
 	}
-	switch about.Status {
-	case "live":
+	switch {
+	case about.Status == "live":
 		words = append(words, "it was still running when this was written")
-	case "cut":
+	case about.Status == "cut":
 		words = append(words, "the tap was killed, or the machine stopped")
-	default:
-		if len(words) == 0 {
-			words = append(words, "the tap was ended")
-		}
+	case len(words) == 0:
+		words = append(words, "the tap was ended")
 	}
 	return strings.Join(words, "; ")
 }
 
-func (x *facts) writeFailed(m *markdown) error {
-	if x.failures == 0 {
+func (s *summary) writeFailed(m *markdown) error {
+	if s.failures == 0 {
 		return nil
 	}
-	m.printf("### Calls that failed\n\n")
+	m.printf("### Failed calls\n\n")
 	m.room = roomFailed
-	for i := range x.failed {
-		blocks := 2 * (len(x.failed) - i) // that are still to come, at most
-		if left := x.failures - len(x.failed); left > 0 && i == maxFailed/2 {
-			m.printf("%s are left out here.\n\n", count(uint64(left), "call", "calls"))
+	for i := range s.failed {
+		blocks := 2 * (len(s.failed) - i) // at most, from here on
+		if left := s.failures - len(s.failed); left > 0 && i == maxFailed/2 {
+			m.printf("%s left out here.\n\n", count(uint64(left), "call"))
 		}
-		f := &x.failed[i]
-		m.printf("**%s**: %s\n\nAsked by the %s after %s, in frame %d; failed after %s.\n\n",
-			or(f.title, "a request"), or(f.fault, "it failed"), asker(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
-		if err := x.quote(m, "Request", f.request.Seq, m.room/blocks); err != nil {
+		f := &s.failed[i]
+		m.printf("**%s**: %s\n\nSent by the %s after %s, in frame %d; failed after %s.\n\n",
+			cmp.Or(f.title, "a request"), cmp.Or(f.fault, "failed"), sender(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
+		if err := s.quote(m, "Request", f.request.Seq, m.room/blocks); err != nil {
 			return err
 		}
-		if f.answer.Seq != 0 {
-			if err := x.quote(m, "Answer", f.answer.Seq, m.room/(blocks-1)); err != nil {
-				return err
-			}
+		if err := s.writeResponse(m, f, m.room/(blocks-1)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// quote writes what a frame holds, or as much of it as there is room.
-func (x *facts) quote(m *markdown, title string, seq uint64, room int) error {
-	f, err := x.src.Frame(seq)
+// writeResponse quotes the response of a failed call: a message, or what HTTP responded
+// instead.
+func (s *summary) writeResponse(m *markdown, f *failure, room int) error {
+	if f.response.Seq == 0 {
+		return nil
+	}
+	last, err := s.src.Frame(f.response.Seq)
+	if err != nil {
+		return err
+	}
+	if last.Lane != tap.Lifecycle {
+		return s.quote(m, "Response", f.response.Seq, room)
+	}
+	found := false
+	for g, err := range s.src.Frames(f.request.Seq) {
+		if err != nil {
+			return err
+		}
+		if g.Exchange != f.exchange || g.Exchange == 0 {
+			continue
+		}
+		if found && g.Lane == tap.ToClient {
+			return s.quote(m, "Its body", g.Seq, room)
+		}
+		e, _ := tap.ParseEvent(g.Raw)
+		if g.Lane == tap.Lifecycle && e.Name == tap.EventResponse && e.Status >= 200 {
+			m.printf("Response, frame %d: %s\n\n", g.Seq, span(view.JoinWords(" ", fmt.Sprintf("HTTP %d", e.Status), e.Reason)))
+			found = true
+		}
+		if g.Lane == tap.Lifecycle && e.Name == tap.EventEnd {
+			break
+		}
+	}
+	if found { // without a body
+		return nil
+	}
+	return s.quote(m, "End of the exchange", f.response.Seq, room)
+}
+
+// quote writes the payload of a frame, as far as there is room.
+func (s *summary) quote(m *markdown, title string, seq uint64, room int) error {
+	f, err := s.src.Frame(seq)
 	if err != nil {
 		return err
 	}
@@ -187,32 +214,31 @@ func (x *facts) quote(m *markdown, title string, seq uint64, room int) error {
 	return nil
 }
 
-func (x *facts) writeWaiting(m *markdown, about *About) {
-	waiting, more := x.tracker.Unanswered()
-	if len(waiting) == 0 {
+func (s *summary) writeUnanswered(m *markdown, about *About) {
+	requests, more := s.tracker.Unanswered()
+	if len(requests) == 0 {
 		return
 	}
-	m.printf("### What never got a response\n\n")
-	for i := range waiting {
-		q := &waiting[i]
-		if i == maxWaiting {
-			m.printf("- and %d more\n", uint64(len(waiting)-i)+more)
+	m.printf("### Requests without a response\n\n")
+	for i := range requests {
+		q := &requests[i]
+		if i == maxUnanswered {
+			m.printf("- and %d more\n", uint64(len(requests)-i)+more)
 			break
 		}
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))
-		switch {
-		case q.Lost:
+		if q.Lost {
 			how = "the stream for the response ended"
 		}
-		m.printf("- %s, asked by the %s after %s, in frame %d: %s\n",
-			or(span(join(" ", q.Method, q.Subject, x.arguments(q.Ref))), "a request"), asker(q.Lane), view.Took(q.At), q.Ref.Seq, how)
+		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
+			cmp.Or(span(view.JoinWords(" ", q.Method, q.Subject, s.arguments(q.Ref))), "a request"), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
 	}
 	m.printf("\n")
 }
 
-// arguments shows those of a request, "" if it cannot be read.
-func (x *facts) arguments(ref session.Ref) string {
-	f, err := x.src.Frame(ref.Seq)
+// arguments returns a preview of the arguments of a request, "" if it cannot be read.
+func (s *summary) arguments(ref session.Ref) string {
+	f, err := s.src.Frame(ref.Seq)
 	if err != nil {
 		return ""
 	}
@@ -223,48 +249,48 @@ func (x *facts) arguments(ref session.Ref) string {
 	return jsonrpc.Preview(m)
 }
 
-func (x *facts) writeOdd(m *markdown) error {
-	if x.odds == 0 {
+func (s *summary) writeInvalid(m *markdown) error {
+	if s.invalids == 0 {
 		return nil
 	}
-	m.printf("### What is no message\n\n")
-	m.room = roomOdd
-	for i, seq := range x.odd {
-		f, err := x.src.Frame(seq)
+	m.printf("### Frames that are not messages\n\n")
+	m.room = roomInvalid
+	for i, seq := range s.invalid {
+		f, err := s.src.Frame(seq)
+		if err == nil {
+			err = s.quote(m, "From the "+sender(f.Lane), seq, m.room/(len(s.invalid)-i))
+		}
 		if err != nil {
 			return err
 		}
-		if err := x.quote(m, "From the "+asker(f.Lane), seq, m.room/(len(x.odd)-i)); err != nil {
-			return err
-		}
 	}
-	if left := x.odds - len(x.odd); left > 0 {
-		m.printf("And %s more.\n\n", count(uint64(left), "frame", "frames"))
+	if left := s.invalids - len(s.invalid); left > 0 {
+		m.printf("And %d more.\n\n", left)
 	}
 	return nil
 }
 
-func (x *facts) writeTimes(m *markdown) {
-	slowest := x.stats.Slowest()
+func (s *summary) writeSlowest(m *markdown) {
+	slowest := s.stats.Slowest()
 	if len(slowest) == 0 {
 		return
 	}
 	m.printf("### The slowest calls\n\n")
 	for i := range slowest {
 		c := &slowest[i]
-		m.printf("- %s: %s, asked by the %s in frame %d, %s\n", view.Took(c.Took), or(span(join(" ", c.Method, c.Subject)), "a request"),
-			asker(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
+		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took),
+			cmp.Or(span(view.JoinWords(" ", c.Method, c.Subject)), "a request"), sender(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
 	}
 	m.printf("\n")
 }
 
-func (x *facts) writeStderr(m *markdown) {
-	pieces := x.stderr.lines()
+func (s *summary) writeStderr(m *markdown) {
+	pieces := s.stderr.pieces()
 	if len(pieces) == 0 {
 		return
 	}
 	title := "The end of the server's stderr"
-	if len(x.stderr.around) > 0 {
+	if len(s.stderr.around) > 0 {
 		title = "The server's stderr around the last failure, and its end"
 	}
 	m.printf("### %s\n\n", title)
@@ -274,30 +300,31 @@ func (x *facts) writeStderr(m *markdown) {
 			fmt.Fprintf(&out, "%d  %s\n", p.seq, escape.Escape(strings.TrimRight(line, "\r\n")))
 		}
 	}
-	m.block("text", lastLines(out.String(), roomStderr))
-}
-
-// lastLines is as much of the end of a text as there is room for, in whole lines.
-func lastLines(text string, room int) string {
-	if len(text) <= room {
-		return text
+	text := out.String()
+	if len(text) > roomStderr { // its end, in whole lines
+		text = text[len(text)-roomStderr:]
+		text = "…\n" + text[strings.IndexByte(text, '\n')+1:]
 	}
-	text = text[len(text)-room:]
-	return "…\n" + text[strings.IndexByte(text, '\n')+1:]
+	m.block("text", text)
 }
 
-// writeCommands says what to do with the bundle.
+// commands are for the recording of an unpacked bundle.
+const commands = "mcptap show " + Recording + " --calls\n" +
+	"mcptap stats " + Recording + "\n" +
+	"mcptap mock " + Recording + "    # a server that responds as the recorded one did\n"
+
+// writeCommands writes how to use the bundle.
 func writeCommands(m *markdown, about *About) {
 	if about.Bundle == "" {
 		return
 	}
-	m.printf("### To look at it\n\n")
-	m.printf("%s in the bundle needs nothing but a browser. With [mcptap](https://github.com/mcptap/mcptap):\n\n", span(Page))
-	m.block("sh", "mcptap web "+quoted(about.Bundle)+" --open    # shows it in a browser\n"+commands())
+	m.printf("### How to open it\n\n")
+	m.printf("%s in the bundle is a self-contained page. With [mcptap](https://github.com/mcptap/mcptap):\n\n", span(Page))
+	m.block("sh", "mcptap web "+shellQuote(about.Bundle)+" --open    # shows it in a browser\n"+commands)
 }
 
-// quoted is a file's name as a shell takes it for one word and no command.
-func quoted(name string) string {
+// shellQuote quotes a file name for a shell.
+func shellQuote(name string) string {
 	name = escape.Escape(name)
 	if strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == "" && !strings.HasPrefix(name, "-") {
 		return name
@@ -305,60 +332,35 @@ func quoted(name string) string {
 	return "'./" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// commands are for the recording in an unpacked bundle.
-func commands() string {
-	return "mcptap show " + Recording + " --calls\n" +
-		"mcptap stats " + Recording + "\n" +
-		"mcptap mock " + Recording + "    # a server that answers as the recorded one did\n"
-}
-
-// WriteReadme writes what a bundle says of itself.
+// WriteReadme writes the description of a bundle.
 func WriteReadme(w io.Writer, secrets bool) error {
-	kept := "Values that look like secrets have pseudonyms, in all of them. Nobody can promise\nthat all were found.\n"
+	note := "Values that look like secrets have pseudonyms in all of them. Some may have been missed.\n"
 	if secrets {
-		kept = "The recording and what is made of it hold all that was said, secrets too.\n"
+		note = "All of them contain the complete messages, secrets included.\n"
 	}
-	_, err := io.WriteString(w, `What a client and a server said over the Model Context Protocol, recorded by mcptap
+	_, err := io.WriteString(w, `Messages between a client and a server of the Model Context Protocol, recorded by mcptap
 (https://github.com/mcptap/mcptap).
 
-`+Summary+`         what went wrong, for an issue tracker
+`+Summary+`         a summary of the failures, for an issue tracker
 `+Page+`          a self-contained page, for a browser; it loads nothing from the network
 `+Recording+`   the recording
 
-`+kept+`
-    `+strings.ReplaceAll(strings.TrimSpace(commands()), "\n", "\n    ")+"\n")
+`+note+`
+    `+strings.ReplaceAll(strings.TrimSpace(commands), "\n", "\n    ")+"\n")
 	return err
 }
 
-// asker says who sends on a lane.
-func asker(l tap.Lane) string {
+// sender names the side that sends on a lane.
+func sender(l tap.Lane) string {
 	if l == tap.ToClient {
 		return "server"
 	}
 	return "client"
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// join puts what is not empty together.
-func join(between string, words ...string) string {
-	var all []string
-	for _, w := range words {
-		if w != "" {
-			all = append(all, w)
-		}
-	}
-	return strings.Join(all, between)
-}
-
-func count(n uint64, one, more string) string {
+func count(n uint64, noun string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %s", n, more)
+	return fmt.Sprintf("%d %ss", n, noun)
 }

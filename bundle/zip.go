@@ -22,48 +22,47 @@ const (
 	Recording = "recording.mcptap"
 )
 
-// Names returns the names of the files that a bundle may have, in their order.
+// Names returns the names of the files in a bundle, in order.
 func Names() []string { return []string{Readme, Summary, Page, Recording} }
 
-// MaxSize is the most bytes of a bundle, and of each file in it: more needs
-// another form of zip file, which Open does not read.
+// MaxSize is the largest number of bytes of a bundle, and of each file in it. Larger ones
+// need another form of zip file, which Open does not read.
 const MaxSize = math.MaxUint32 - 1
 
 const (
-	// endSize is the size of the record that ends a zip file, without a comment,
-	// and endMark what it begins with (APPNOTE 4.3.16).
+	// endSize is the size of the record at the end of a zip file without a comment, and
+	// endMark its first bytes (APPNOTE 4.3.16).
 	endSize = 22
 	endMark = 0x06054b50
-	// maxEntries is how many files a bundle may claim to have, and maxDirectory
-	// the bytes that may be spent on describing them: ours take a hundred each. It
-	// is less than 65535, which package zip takes for a sign that another record
-	// says it, with numbers that nobody has looked at.
+	// maxEntries is the largest number of files in a bundle, and maxDirectory the largest
+	// size of its directory, which has a hundred bytes for each file. It is below 65535,
+	// which makes package zip read another record, with unchecked numbers.
 	maxEntries   = 16
 	maxDirectory = 16 << 10
-	// encrypted is the flag of a file that is (APPNOTE 4.4.4).
+	// encrypted is the flag of an encrypted file (APPNOTE 4.4.4).
 	encrypted = 1
-	// maxName is how much of a name an error quotes.
+	// maxName is how many bytes of a name an error quotes.
 	maxName = 100
 )
 
-// Errors that a caller may want to tell apart.
 var (
-	// ErrNotBundle means that the file is no zip file at all.
-	ErrNotBundle = errors.New("it is no zip file, or not a whole one")
-	// ErrTooLarge means that there is more than the caller or the format allows.
+	// ErrNotBundle means that the file is not a complete zip file.
+	ErrNotBundle = errors.New("not a complete zip file")
+	// ErrTooLarge means that the file exceeds the limit of the caller or the format.
 	ErrTooLarge = errors.New("too large")
+
+	errFormat = fmt.Errorf("%w for a bundle (at most 4 GiB)", ErrTooLarge)
 )
 
-// A Part is a file for a bundle: one of Names, and what writes it.
+// A Part is a file for a bundle: one of [Names], and its writer.
 type Part struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// Pack writes a bundle of files, in their order. At is what they say of their age.
+// Pack writes a bundle with files in order. Their modification time is at.
 func Pack(w io.Writer, at time.Time, parts []Part) error {
-	all := &limited{w: w, room: MaxSize}
-	z := zip.NewWriter(all)
+	z := zip.NewWriter(&limited{w: w, room: MaxSize})
 	for _, p := range parts {
 		h := &zip.FileHeader{Name: p.Name, Method: zip.Deflate, Modified: at}
 		h.SetMode(0o600)
@@ -78,7 +77,7 @@ func Pack(w io.Writer, at time.Time, parts []Part) error {
 	return z.Close()
 }
 
-// A limited writer fails with ErrTooLarge before it has written too much.
+// A limited writer fails before it has written too much.
 type limited struct {
 	w    io.Writer
 	room int64
@@ -86,52 +85,54 @@ type limited struct {
 
 func (l *limited) Write(p []byte) (int, error) {
 	if int64(len(p)) > l.room {
-		return 0, fmt.Errorf("%w for a bundle, which has at most 4 GiB", ErrTooLarge)
+		return 0, errFormat
 	}
 	n, err := l.w.Write(p)
 	l.room -= int64(n)
 	return n, err
 }
 
-// A Bundle is one that was opened.
+// A Bundle is an open bundle.
 type Bundle struct{ files map[string]*zip.File }
 
-// Open reads what a bundle has. The error names the file in it that is wrong.
+// Open opens a bundle. An error names the invalid file in it.
 func Open(r io.ReaderAt, size int64) (*Bundle, error) {
 	if err := checkEnd(r, size); err != nil {
 		return nil, err
 	}
 	z, err := zip.NewReader(r, size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // which is refused below
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // refused below
 		return nil, fmt.Errorf("%w: %w", ErrNotBundle, err)
 	}
 	b := &Bundle{files: map[string]*zip.File{}}
 	for _, f := range z.File {
 		why := refuse(f)
 		if b.files[f.Name] != nil {
-			why = "it is there twice"
+			why = "duplicate name"
 		}
 		if why != "" {
-			return nil, fmt.Errorf("%s: %s", inWords(f.Name), why)
+			return nil, fmt.Errorf("%s: %s", quote(f.Name), why)
 		}
 		b.files[f.Name] = f
 	}
 	if b.files[Recording] == nil {
-		return nil, fmt.Errorf("%s: it is not there", Recording)
+		return nil, missing(Recording)
 	}
 	return b, nil
 }
 
-// checkEnd reads the end of a zip file, to know that the directory before it is
-// short before anybody reads that. What package zip finds there is the same: it
-// looks at the last bytes first.
+func missing(name string) error { return fmt.Errorf("%s: no such file in the bundle", name) }
+
+// checkEnd checks the end of a zip file, so that the directory before it is known to be
+// short before it is read. Package zip finds the same end, because it looks at the last
+// bytes first.
 func checkEnd(r io.ReaderAt, size int64) error {
 	var end [endSize]byte
 	if size < endSize {
 		return ErrNotBundle
 	}
 	if n, err := r.ReadAt(end[:], size-endSize); n < endSize {
-		return fmt.Errorf("read its end: %w", err)
+		return fmt.Errorf("read the end of the bundle: %w", err)
 	}
 	le := binary.LittleEndian
 	entries, directory, offset := le.Uint16(end[10:]), le.Uint32(end[12:]), le.Uint32(end[16:])
@@ -139,66 +140,71 @@ func checkEnd(r io.ReaderAt, size int64) error {
 	case le.Uint32(end[:]) != endMark || le.Uint16(end[20:]) != 0:
 		return ErrNotBundle
 	case size > MaxSize || offset == math.MaxUint32 || directory == math.MaxUint32:
-		return fmt.Errorf("%w for a bundle, which has at most 4 GiB", ErrTooLarge)
+		return errFormat
 	case entries > maxEntries:
-		return fmt.Errorf("it says that it has %d files, and a bundle has %d", entries, len(Names()))
+		return fmt.Errorf("too many files: %d (a bundle has %d)", entries, len(Names()))
 	case directory > maxDirectory:
-		return fmt.Errorf("its directory has %d bytes, more than %d", directory, maxDirectory)
+		return fmt.Errorf("directory of %d bytes (at most %d)", directory, maxDirectory)
 	case int64(offset)+int64(directory)+endSize != size:
 		return fmt.Errorf("%w: its directory is not before its end", ErrNotBundle)
 	}
 	return nil
 }
 
-// refuse says why a file cannot be one of a bundle, "" if it can.
+// refuse returns why a file cannot be part of a bundle, "" if it can.
 func refuse(f *zip.File) string {
 	switch {
 	case strings.ContainsAny(f.Name, `/\:`) || strings.Contains(f.Name, ".."):
-		return "its name is a path"
+		return "the name is a path"
 	case !slices.Contains(Names(), f.Name):
-		return "it is none of the files of a bundle"
+		return "not a file of a bundle"
 	case !f.Mode().IsRegular():
-		return "it is a link, a directory or the like"
+		return "not a regular file"
 	case f.Flags&encrypted != 0:
-		return "it is encrypted"
+		return "encrypted"
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fmt.Sprintf("it is compressed by method %d, and not by 0 or 8", f.Method)
+		return fmt.Sprintf("unknown compression method %d", f.Method)
 	}
 	return ""
 }
 
-// inWords is a stranger's file name as an error shows it.
-func inWords(name string) string {
+// quote quotes a file name for an error.
+func quote(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
 	return `"` + escape.Escape(name) + `"`
 }
 
-// Unpack writes one file of a bundle, but no more than so many bytes: then the
-// error is ErrTooLarge. What a bundle does not have is an error.
+// Unpack writes a file of the bundle. The error is ErrTooLarge if it has more than most
+// bytes.
 func (b *Bundle) Unpack(w io.Writer, name string, most int64) error {
 	f := b.files[name]
 	if f == nil {
-		return fmt.Errorf("%s: it is not there", name)
+		return missing(name)
 	}
-	r, err := f.Open()
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	defer r.Close()
-	n, err := io.Copy(w, io.LimitReader(r, most))
-	if err == nil && n == most {
-		// One byte more is too many; none is the end, with its checksum.
-		var one [1]byte
-		if _, err = io.ReadFull(r, one[:]); err == nil {
-			err = fmt.Errorf("%w: it unpacks to more than %d bytes", ErrTooLarge, most)
-		} else if err == io.EOF {
-			err = nil
-		}
-	}
-	if err != nil {
+	if err := unpack(w, f, most); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+func unpack(w io.Writer, f *zip.File, most int64) error {
+	r, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if n, err := io.Copy(w, io.LimitReader(r, most)); err != nil || n < most {
+		return err
+	}
+	// The end comes with the checksum; another byte is too many.
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case nil:
+		return fmt.Errorf("%w: it unpacks to more than %d bytes", ErrTooLarge, most)
+	case io.EOF:
+		return nil
+	default:
+		return err
+	}
 }

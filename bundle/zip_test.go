@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// made returns a zip file of some files.
+// made returns a zip file with files.
 func made(t *testing.T, files ...*zip.FileHeader) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -23,7 +23,7 @@ func made(t *testing.T, files ...*zip.FileHeader) []byte {
 			t.Fatal(err)
 		}
 		if !strings.HasSuffix(h.Name, "/") {
-			if _, err := io.WriteString(w, "what is in it"); err != nil {
+			if _, err := io.WriteString(w, "the content"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -64,38 +64,38 @@ func TestHostileBundles(t *testing.T) {
 		zip  []byte
 		want string
 	}{
-		"nothing":               {nil, "no zip file"},
-		"text":                  {[]byte(strings.Repeat("no zip file at all ", 9)), "no zip file"},
-		"no files":              {made(t), "recording.mcptap: it is not there"},
-		"no recording":          {made(t, named(Page)), "recording.mcptap: it is not there"},
-		"above":                 {made(t, named("../"+Recording)), `"../recording.mcptap": its name is a path`},
-		"absolute":              {made(t, named("/etc/passwd")), `"/etc/passwd": its name is a path`},
-		"path of Windows":       {made(t, named(`..\`+Recording)), `its name is a path`},
-		"drive":                 {made(t, named(`C:x`)), `"C:x": its name is a path`},
-		"folder":                {made(t, named("a/")), `"a/": its name is a path`},
-		"device":                {made(t, named(Recording), named("NUL")), `"NUL": it is none of the files of a bundle`},
-		"device with a name":    {made(t, named(Recording), named("aux.txt")), `"aux.txt": it is none`},
-		"another case":          {made(t, named("RECORDING.MCPTAP")), `it is none of the files`},
-		"a blank behind":        {made(t, named(Recording+" ")), `it is none of the files`},
-		"a zero in it":          {made(t, named(Recording+"\x00.txt")), `it is none of the files`},
-		"a bundle in a bundle":  {made(t, named(Recording), named("bug.mcptap.zip")), `it is none of the files`},
-		"numbers elsewhere":     {with(good, func(b []byte) { copy(b[end+12:], "\xff\xff\x00\x00") }), "its directory has 65535 bytes"},
-		"a million files":       {with(good, func(b []byte) { copy(b[end+8:], "\xff\xff\xff\xff") }), "65535 files"},
-		"unknown":               {made(t, named(Recording), named(".bashrc")), `".bashrc": it is none of the files of a bundle`},
-		"control characters":    {made(t, named("a\x1b[2J")), `"a\x1b[2J": it is none`},
-		"long name":             {made(t, named(strings.Repeat("a", 9999))), "aaa…\": it is none"},
-		"link":                  {made(t, link(Recording)), `"recording.mcptap": it is a link`},
-		"twice":                 {made(t, named(Recording), named(Recording)), `"recording.mcptap": it is there twice`},
-		"many":                  {made(t, many...), "17 files"},
-		"more than it says":     {lying, "no zip file"},
-		"long directory":        {made(t, long, named(Page)), "its directory has"},
-		"cut":                   {good[:len(good)-1], "no zip file"},
-		"comment":               {append(bytes.Clone(good), "a comment"...), "no zip file"},
-		"something before":      {append([]byte("#!/bin/sh\n"), good...), "not before its end"},
-		"encrypted":             {with(good, func(b []byte) { b[directory+8] |= encrypted }), `"recording.mcptap": it is encrypted`},
-		"unknown method":        {with(good, func(b []byte) { b[directory+10] = 12 }), "compressed by method 12"},
-		"zip64":                 {with(good, func(b []byte) { copy(b[end+16:], "\xff\xff\xff\xff") }), "too large"},
-		"directory out of file": {with(good, func(b []byte) { b[end+18] = 9 }), "not before its end"},
+		"nothing":                   {nil, "not a complete zip file"},
+		"text":                      {[]byte(strings.Repeat("not a zip file ", 9)), "not a complete zip file"},
+		"no files":                  {made(t), "recording.mcptap: no such file"},
+		"no recording":              {made(t, named(Page)), "recording.mcptap: no such file"},
+		"above":                     {made(t, named("../"+Recording)), `"../recording.mcptap": the name is a path`},
+		"absolute":                  {made(t, named("/etc/passwd")), `"/etc/passwd": the name is a path`},
+		"path of Windows":           {made(t, named(`..\`+Recording)), `the name is a path`},
+		"drive":                     {made(t, named(`C:x`)), `"C:x": the name is a path`},
+		"folder":                    {made(t, named("a/")), `"a/": the name is a path`},
+		"device":                    {made(t, named(Recording), named("NUL")), `"NUL": not a file of a bundle`},
+		"device with a name":        {made(t, named(Recording), named("aux.txt")), `"aux.txt": not a file of a bundle`},
+		"another case":              {made(t, named("RECORDING.MCPTAP")), `not a file of a bundle`},
+		"a blank behind":            {made(t, named(Recording+" ")), `not a file of a bundle`},
+		"a zero in it":              {made(t, named(Recording+"\x00.txt")), `not a file of a bundle`},
+		"a bundle in a bundle":      {made(t, named(Recording), named("bug.mcptap.zip")), `not a file of a bundle`},
+		"numbers in another record": {with(good, func(b []byte) { copy(b[end+12:], "\xff\xff\x00\x00") }), "directory of 65535 bytes"},
+		"a million files":           {with(good, func(b []byte) { copy(b[end+8:], "\xff\xff\xff\xff") }), "too many files: 65535"},
+		"unknown":                   {made(t, named(Recording), named(".bashrc")), `".bashrc": not a file of a bundle`},
+		"control characters":        {made(t, named("a\x1b[2J")), `"a\x1b[2J": not a file of a bundle`},
+		"long name":                 {made(t, named(strings.Repeat("a", 9999))), "aaa…\": not a file of a bundle"},
+		"link":                      {made(t, link(Recording)), `"recording.mcptap": not a regular file`},
+		"twice":                     {made(t, named(Recording), named(Recording)), `"recording.mcptap": duplicate name`},
+		"many":                      {made(t, many...), "too many files: 17"},
+		"more files than it claims": {lying, "not a complete zip file"},
+		"long directory":            {made(t, long, named(Page)), "directory of "},
+		"cut":                       {good[:len(good)-1], "not a complete zip file"},
+		"comment":                   {append(bytes.Clone(good), "a comment"...), "not a complete zip file"},
+		"something before":          {append([]byte("#!/bin/sh\n"), good...), "not before its end"},
+		"encrypted":                 {with(good, func(b []byte) { b[directory+8] |= encrypted }), `"recording.mcptap": encrypted`},
+		"unknown method":            {with(good, func(b []byte) { b[directory+10] = 12 }), "compression method 12"},
+		"zip64":                     {with(good, func(b []byte) { copy(b[end+16:], "\xff\xff\xff\xff") }), "too large"},
+		"directory out of file":     {with(good, func(b []byte) { b[end+18] = 9 }), "not before its end"},
 	} {
 		_, err := Open(bytes.NewReader(tt.zip), int64(len(tt.zip)))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || len(err.Error()) > 400 {
@@ -104,7 +104,7 @@ func TestHostileBundles(t *testing.T) {
 	}
 }
 
-// What comes out is counted, whatever the directory says.
+// TestUnpackCounts checks the limit of unpacked bytes.
 func TestUnpackCounts(t *testing.T) {
 	zeros := make([]byte, 1<<20)
 	var out bytes.Buffer
@@ -129,8 +129,8 @@ func TestUnpackCounts(t *testing.T) {
 	}
 }
 
-// A file that is not what its checksum says is refused when it is unpacked, also
-// where all that is allowed has come out.
+// TestUnpackChecks checks that a file with a wrong checksum or size is refused, also if it has
+// exactly the allowed size.
 func TestUnpackChecks(t *testing.T) {
 	good := made(t, named(Recording))
 	directory := bytes.Index(good, []byte("PK\x01\x02"))
@@ -140,13 +140,13 @@ func TestUnpackChecks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, most := range []int64{int64(len("what is in it")), 1 << 20} {
+		for _, most := range []int64{int64(len("the content")), 1 << 20} {
 			if err := b.Unpack(io.Discard, Recording, most); err == nil || !strings.Contains(err.Error(), Recording) {
 				t.Errorf("%d, at most %d: %v", at, most, err)
 			}
 		}
 		if err := b.Unpack(io.Discard, Page, 9); err == nil {
-			t.Error("a file that is not there")
+			t.Error("no error for a missing file")
 		}
 	}
 }

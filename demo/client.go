@@ -21,13 +21,11 @@ const (
 	exitPatience = 3 * time.Second
 )
 
-// Drive runs command, which leads to [Serve], and holds a session with it in
-// [Handshake] or [Stateless] in which it uses every feature of the server once. It
-// calls report, if not nil, with a few words about each thing that it did.
+// Drive runs command, which starts [Serve], and uses every feature of the server once, in
+// [Handshake] or [Stateless]. It calls report, if not nil, after each step.
 //
-// Drive returns an error if the command cannot be run, the session cannot be held, or
-// the command does not exit with 0 once its stdin is closed. The command has ended
-// when Drive returns.
+// Drive returns an error if the command cannot be run, a step fails, or the command does not
+// exit with 0 after its stdin was closed. The command has ended when Drive returns.
 func Drive(ctx context.Context, revision string, command []string, report func(string)) error {
 	c := &client{revision: revision}
 	steps := []step{
@@ -37,7 +35,7 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 		{"called tools that return structured content, a picture and a link", c.tools},
 		{"called a tool that failed and a tool that does not exist", c.failures},
 		{"a survey with 4 progress notifications and 2 log messages", c.survey},
-		{"3 calls at once, answered in reverse order", c.overtaking},
+		{"3 concurrent calls with responses in reverse order", c.overtaking},
 		{"cancelled a call", c.cancellation},
 		{"received 4 list_changed notifications, and listed again", c.listChanged},
 		{"subscribed to a resource, received an update, and unsubscribed", c.subscription},
@@ -46,17 +44,17 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 	switch revision {
 	case Handshake:
 		steps = append([]step{{"initialized a session with " + ServerName, c.initialize}}, steps...)
-		steps = append(steps, step{"answered the server's requests for roots, the user and a model", c.briefing}, end)
+		steps = append(steps, step{"responded to the server's requests for roots, the user and a model", c.briefing}, end)
 	case Stateless:
 		steps = append([]step{{"discovered " + ServerName + ", no session needed", c.discover}}, steps...)
 		steps = append(steps, step{"called a tool in 3 rounds, with roots, the user and a model in between", c.briefing}, end)
 	default:
-		return fmt.Errorf("demo: revision %q is neither %s nor %s", revision, Handshake, Stateless)
+		return fmt.Errorf("demo: unknown revision %q (want %s or %s)", revision, Handshake, Stateless)
 	}
 	if len(command) == 0 {
 		return errors.New("demo: no command to run")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the session takes too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("timeout"))
 	defer cancel()
 	c.start(ctx, command)
 	for _, s := range steps {
@@ -68,9 +66,9 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 			if c.session != nil {
 				_ = c.session.Close() // err is the one to return
 			}
-			err = fmt.Errorf("demo in %s: not done: %s: %w", revision, s.done, err)
-			if said := strings.TrimSpace(c.stderr.String()); said != "" {
-				err = fmt.Errorf("%w\nstderr of the command:\n%s", err, said)
+			err = fmt.Errorf("demo in %s: step %q: %w", revision, s.done, err)
+			if text := strings.TrimSpace(c.stderr.String()); text != "" {
+				err = fmt.Errorf("%w\nstderr of the command:\n%s", err, text)
 			}
 			return err
 		}
@@ -81,13 +79,13 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 	return nil
 }
 
-// A step is one thing that the client does.
+// A step of the session; done describes it afterwards.
 type step struct {
 	done string
 	run  func(context.Context) error
 }
 
-// A client is the client half of a session.
+// A client is the client of a session.
 type client struct {
 	revision string
 	wire     *wire
@@ -95,7 +93,7 @@ type client struct {
 	session  *mcp.ClientSession
 	stderr   transcript
 	// stopListening ends the first subscriptions/listen. The SDK would end it while it
-	// closes the connection, and then the cancellation may get out or not.
+	// closes the connection, when the cancellation may be sent or not.
 	stopListening context.CancelFunc
 }
 
@@ -114,8 +112,8 @@ func (c *client) start(ctx context.Context, command []string) {
 		Capabilities: &mcp.ClientCapabilities{
 			RootsV2: &mcp.RootCapabilities{ListChanged: c.revision == Handshake},
 		},
-		CreateMessageHandler: answerModel,
-		ElicitationHandler:   answerUser,
+		CreateMessageHandler: respondAsModel,
+		ElicitationHandler:   respondAsUser,
 		// With these set, the SDK listens for changes in 2026-07-28.
 		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) {},
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) {},
@@ -137,13 +135,13 @@ func (c *client) start(ctx context.Context, command []string) {
 	})
 }
 
-// answerUser stands for the user in front of a form.
-func answerUser(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+// respondAsUser fills in a form.
+func respondAsUser(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"city": "oslo", "tone": "cheerful"}}, nil
 }
 
-// answerModel stands for the client's model.
-func answerModel(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+// respondAsModel responds to sampling.
+func respondAsModel(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	return &mcp.CreateMessageResult{
 		Role: "assistant", Model: "demo-model", StopReason: "endTurn",
 		Content: &mcp.TextContent{Text: "Oslo wakes up to rain, so take an umbrella and a smile."},
@@ -153,7 +151,7 @@ func answerModel(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessage
 func (c *client) connect(ctx context.Context) (err error) {
 	c.session, err = c.sdk.Connect(ctx, c.wire, &mcp.ClientSessionOptions{ProtocolVersion: c.revision})
 	if err == nil && c.session.InitializeResult().ProtocolVersion != c.revision {
-		err = fmt.Errorf("the server speaks %s", c.session.InitializeResult().ProtocolVersion)
+		err = fmt.Errorf("the server chose revision %s", c.session.InitializeResult().ProtocolVersion)
 	}
 	return err
 }
@@ -168,7 +166,7 @@ func (c *client) initialize(ctx context.Context) error {
 	if err := c.session.Ping(ctx, nil); err != nil {
 		return err
 	}
-	c.addDrafts() // which the server is told
+	c.addDrafts() // sends notifications/roots/list_changed
 	return nil
 }
 
@@ -190,7 +188,7 @@ func (c *client) addDrafts() {
 	c.sdk.AddRoots(&mcp.Root{URI: "file:///home/demo/drafts", Name: "drafts"})
 }
 
-// acknowledged waits for the nth subscription to be in force.
+// acknowledged waits for the acknowledgement of the nth subscription.
 func (c *client) acknowledged(ctx context.Context, n int) error {
 	return c.wire.await(ctx, "got notifications/subscriptions/acknowledged", n)
 }
@@ -244,7 +242,7 @@ func (c *client) read(ctx context.Context, uri string) error {
 	return err
 }
 
-// call calls a tool that must not fail.
+// call calls a tool that should not fail.
 func (c *client) call(ctx context.Context, p *mcp.CallToolParams) error {
 	res, err := c.session.CallTool(ctx, p)
 	if err == nil && res.IsError {
@@ -257,8 +255,7 @@ func forecastFor(city string, days int) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: "forecast", Arguments: forecastArgs{city, days}}
 }
 
-// withToken asks for progress under a fixed token. In 2026-07-28 each request asks for
-// log messages too.
+// withToken requests progress with a fixed token, and in 2026-07-28 log messages.
 func (c *client) withToken(tool string) *mcp.CallToolParams {
 	p := &mcp.CallToolParams{Name: tool, Meta: mcp.Meta{"progressToken": tool}}
 	if c.revision == Stateless {
@@ -274,8 +271,8 @@ func (c *client) tools(ctx context.Context) error {
 	return c.call(ctx, &mcp.CallToolParams{Name: "radar", Arguments: cityArgs{"oslo"}})
 }
 
-// failures are of two kinds: a tool that fails returns a result with isError, for the
-// model to read; a call that is wrong gets an error.
+// failures has two kinds: a tool that fails returns a result with isError, for the model; an
+// invalid call returns an error.
 func (c *client) failures(ctx context.Context) error {
 	if res, err := c.session.CallTool(ctx, forecastFor("atlantis", 1)); err != nil || !res.IsError {
 		return fmt.Errorf("the forecast for atlantis did not fail (%w)", err)
@@ -290,7 +287,7 @@ func (c *client) failures(ctx context.Context) error {
 
 func (c *client) survey(ctx context.Context) error { return c.call(ctx, c.withToken("survey")) }
 
-// briefing is the tool that asks back.
+// briefing calls the tool that sends requests to the client.
 func (c *client) briefing(ctx context.Context) error { return c.call(ctx, c.withToken("briefing")) }
 
 // begin calls a tool and returns once the request was sent.
@@ -301,7 +298,7 @@ func (c *client) begin(ctx context.Context, p *mcp.CallToolParams) (<-chan error
 	return end, c.wire.await(ctx, "sent tools/call", n+1)
 }
 
-// overtaking has three calls open at once, the slowest first.
+// overtaking has three concurrent calls, the slowest first.
 func (c *client) overtaking(ctx context.Context) error {
 	var ends []<-chan error
 	for _, p := range []*mcp.CallToolParams{
@@ -336,8 +333,8 @@ func (c *client) cancellation(ctx context.Context) error {
 	})
 }
 
-// cancelled runs what cancels a request, and waits until the cancellation was sent and
-// the server has given the request up, to which the SDK's servers respond.
+// cancelled runs cancel, which cancels a request, and waits for the cancellation and for the
+// response, which servers of the SDK send nevertheless.
 func (c *client) cancelled(ctx context.Context, cancel func() error) error {
 	sent, responses := c.wire.counted("sent notifications/cancelled"), c.wire.counted("response")
 	if err := cancel(); err != nil {
@@ -363,7 +360,7 @@ func (c *client) listChanged(ctx context.Context) error {
 				return err
 			}
 		}
-		// The SDK has forgotten what it cached.
+		// The notification has cleared the cache of the SDK.
 		if err := errors.Join(all(c.session.Tools(ctx, nil)), all(c.session.Resources(ctx, nil))); err != nil {
 			return err
 		}
@@ -371,7 +368,7 @@ func (c *client) listChanged(ctx context.Context) error {
 	return nil
 }
 
-// subscription hears of one change, and not of the next after it has unsubscribed.
+// subscription receives one update, and none after it has unsubscribed.
 func (c *client) subscription(ctx context.Context) error {
 	uri := uriStation("oslo")
 	if err := c.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
@@ -397,8 +394,7 @@ func (c *client) subscription(ctx context.Context) error {
 	return c.call(ctx, &mcp.CallToolParams{Name: "record_reading", Arguments: readingArgs{"oslo", 16}})
 }
 
-// close ends the session as every client should: it closes the command's stdin and
-// waits.
+// close closes the command's stdin, and waits.
 func (c *client) close(ctx context.Context) error {
 	if c.stopListening != nil {
 		if err := c.cancelled(ctx, func() error { c.stopListening(); return nil }); err != nil {
@@ -479,17 +475,17 @@ func (w *wire) await(ctx context.Context, what string, n int) error {
 		case done:
 			return nil
 		case ended:
-			return fmt.Errorf("the connection ended before: %s", what)
+			return fmt.Errorf("the connection ended before %q", what)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("missing: %s", what)
+			return fmt.Errorf("no %q", what)
 		}
 	}
 }
 
-// A transcript keeps what is written to it.
+// A transcript collects stderr.
 type transcript struct {
 	mu  sync.Mutex
 	buf strings.Builder

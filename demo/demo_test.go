@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestMain is the server too, for tests that run it as a command.
+// TestMain runs the server for tests that start it as a command.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "serve" {
 		if err := Serve(context.Background(), os.Stdin, os.Stdout, os.Stderr); err != nil {
@@ -34,10 +34,10 @@ func exe(t *testing.T) string {
 	return path
 }
 
-// A crossed is what crossed in each direction, in lines.
+// A crossed has the lines in each direction.
 type crossed struct{ toServer, toClient []string }
 
-// drive holds a session and returns what crossed.
+// drive runs a session and returns its lines.
 func drive(t *testing.T, revision string) crossed {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,8 +57,7 @@ func readLines(t *testing.T, file string) []string {
 	return strings.SplitAfter(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// tally counts the lines of one direction by what they are. Answers are
-// counted by how they end.
+// tally counts the lines of one direction by method, and responses by outcome.
 func tally(t *testing.T, lines []string) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -108,7 +107,7 @@ func checkTally(t *testing.T, direction string, got, want map[string]int) {
 	}
 }
 
-// What both sessions have.
+// What both sessions have in common.
 func sharedCalls() map[string]int {
 	return map[string]int{
 		"tools/list": 6, "resources/list": 4, "resources/templates/list": 1, "prompts/list": 1,
@@ -117,7 +116,7 @@ func sharedCalls() map[string]int {
 	}
 }
 
-func sharedNotices() map[string]int {
+func sharedResponses() map[string]int {
 	return map[string]int{
 		"notifications/message": 2, "notifications/tools/list_changed": 2,
 		"notifications/resources/list_changed": 2, "notifications/resources/updated": 1,
@@ -133,11 +132,11 @@ func with(m map[string]int, more map[string]int) map[string]int {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip("SKIPPED: there is no shell")
+		t.Skip("SKIPPED: no shell")
 	}
 	for _, c := range []struct {
 		revision           string
-		toServer, toClient map[string]int // on top of what both have
+		toServer, toClient map[string]int // in addition to the common ones
 	}{
 		{Handshake, map[string]int{
 			"initialize": 1, "notifications/initialized": 1, "logging/setLevel": 1, "ping": 1,
@@ -156,7 +155,7 @@ func TestSessions(t *testing.T) {
 			t.Parallel()
 			first := drive(t, c.revision)
 			checkTally(t, "to the server", tally(t, first.toServer), with(sharedCalls(), c.toServer))
-			checkTally(t, "to the client", tally(t, first.toClient), with(sharedNotices(), c.toClient))
+			checkTally(t, "to the client", tally(t, first.toClient), with(sharedResponses(), c.toClient))
 
 			all := strings.Join(first.toClient, "")
 			for _, want := range []string{
@@ -168,8 +167,8 @@ func TestSessions(t *testing.T) {
 				}
 			}
 
-			// Documentation shows these recordings, so they must come out alike. On a busy
-			// machine two of the responses may be in another order.
+			// Documentation shows these recordings, so they must be the same. On a busy machine two
+			// of the responses may be in another order.
 			second := drive(t, c.revision)
 			if !slices.Equal(first.toServer, second.toServer) {
 				t.Errorf("to the server:\n%s", firstDifference(first.toServer, second.toServer))

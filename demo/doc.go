@@ -1,34 +1,33 @@
-// Package demo is what `mcptap demo` records: a small weather service on the official
-// Go SDK, and a client that uses each of its features once. They talk through real
-// pipes with the tap between them; no server, key or network is needed.
+// Package demo has the peers that `mcptap demo` records: a small weather service on the
+// official Go SDK, and a client that uses each of its features once. They are connected by
+// pipes through the tap, and need no network.
 //
-// [Serve] is the server. It speaks both eras on stdio, as the SDK does: the first
-// message decides. [Drive] is the client. It runs a command that leads to the server
-// and speaks one revision.
+// [Serve] is the server. Like the SDK it supports both eras on stdio, by the first message.
+// [Drive] is the client. It runs a command that starts the server, and uses one revision.
 //
-// Texts, dates, tokens and ids are fixed, and the client waits for a message before it
-// sends the next wherever two could race: recordings of the demo are in the
-// documentation and should look the same each time.
+// Texts, dates, tokens and ids are fixed, and the client waits for a message before the next
+// one if the two could race, because the documentation shows recordings of the demo, which
+// should always look the same.
 //
-// The tap itself is never built on an SDK, because those decode and re-encode. Here
-// both ends behave as real programs do, also where the SDK departs from the
-// specification: it still responds to a call that was cancelled, for one.
+// The tap itself does not use an SDK, which would decode and encode messages. The peers behave
+// as real programs, also if the SDK deviates from the specification: for example, it responds
+// to a cancelled call.
 package demo
 
-// The revisions that [Drive] speaks, one of each era.
+// The revisions of [Drive], one of each era.
 const (
 	// Handshake opens with initialize, keeps a session, and lets the server send
 	// requests.
 	Handshake = "2025-11-25"
-	// Stateless has no session: every request is complete in itself, and a server that
-	// needs something returns input_required.
+	// Stateless has no session: every request is self-contained, and a server that needs
+	// input returns input_required.
 	Stateless = "2026-07-28"
 )
 
 // ServerName is the name of the built-in server.
 const ServerName = "mcptap-demo-server"
 
-// version of both halves. It is not the program's: the recordings in the docs should
+// version is that of both peers, not of the program: recordings in the documentation should
 // not change with each release.
 const version = "1.0.0"
 

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A pipe to Serve in this process.
+// A served is a pipe to Serve in this process.
 type served struct {
 	in   *os.File // its stdin
 	out  *bufio.Reader
@@ -34,17 +34,17 @@ func serve(t *testing.T, ctx context.Context) served {
 	return s
 }
 
-// ask sends one line and returns the next line.
+// ask sends a line and returns the response.
 func (s served) ask(t *testing.T, line string) string {
 	t.Helper()
 	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.out.ReadString('\n')
+	response, err := s.out.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer
+	return response
 }
 
 func (s served) ends(t *testing.T) error {
@@ -86,7 +86,7 @@ func TestServeSpeaksBothEras(t *testing.T) {
 	} {
 		s := serve(t, t.Context())
 		if got := s.ask(t, opening); !strings.Contains(got, want) {
-			t.Errorf("%s was answered by %s", opening, got)
+			t.Errorf("%s: the response is %s", opening, got)
 		}
 		_ = s.in.Close()
 		if err := s.ends(t); err != nil {
@@ -98,7 +98,7 @@ func TestServeSpeaksBothEras(t *testing.T) {
 	}
 }
 
-// A client may leave while a call is running, and so may whoever runs Serve.
+// TestServeEndsInTheMiddleOfACall closes the input, or ends the context, during a call.
 func TestServeEndsInTheMiddleOfACall(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(served, context.CancelFunc){

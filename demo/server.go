@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -11,12 +12,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve runs the built-in server on in and out until the client closes in, which is
-// not an error, or ctx ends. It writes messages for its operator to log, one line a
-// write, and closes in and out.
+// Serve runs the server on in and out until the client closes in, or ctx ends, which is an
+// error. It writes messages to log, a line in each write, and closes in and out.
 func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Writer) error {
 	s := &server{weather: newWeather(), stop: ctx.Done(), log: log}
-	subscribed := func(what, uri string) error { s.say("%s: %s", what, uri); return nil }
 	s.sdk = mcp.NewServer(&mcp.Implementation{
 		Name: ServerName, Title: "Weather stations", Version: version,
 	}, &mcp.ServerOptions{
@@ -26,10 +25,12 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Wri
 		CompletionHandler: s.complete,
 		// The SDK keeps the subscriptions, if both handlers are set.
 		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
-			return subscribed("subscribed", req.Params.URI)
+			s.say("subscribed: %s", req.Params.URI)
+			return nil
 		},
 		UnsubscribeHandler: func(_ context.Context, req *mcp.UnsubscribeRequest) error {
-			return subscribed("unsubscribed", req.Params.URI)
+			s.say("unsubscribed: %s", req.Params.URI)
+			return nil
 		},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
 			s.say("the client has other roots now")
@@ -52,28 +53,28 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Wri
 	return nil
 }
 
-// A server is the weather behind the SDK's server.
+// A server is the weather service on the server of the SDK.
 type server struct {
 	sdk     *mcp.Server
 	weather *weather
-	// stop ends the pauses of handlers when Serve's context does. The SDK keeps that
-	// context from the handlers and waits for them instead.
+	// stop ends the pauses of handlers with Serve's context, which the SDK does not pass to
+	// them.
 	stop <-chan struct{}
 
 	mu  sync.Mutex
 	log io.Writer
 }
 
-// say prints a line for the operator.
+// say logs a line.
 func (s *server) say(format string, args ...any) {
 	line := fmt.Sprintf(ServerName+": "+format+"\n", args...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.log, line) // an operator who is gone must not end the service
+	_, _ = io.WriteString(s.log, line) // a closed stderr must not end the service
 }
 
-// pause waits. It returns early with an error if the client cancels the request, or
-// the server is to stop.
+// pause waits. It returns early with an error if the client cancels the request, or the server
+// stops.
 func (s *server) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -113,7 +114,7 @@ func (s *server) addResources() {
 	})
 }
 
-// addStation offers a station as a resource.
+// addStation adds a station as a resource.
 func (s *server) addStation(st station) {
 	s.sdk.AddResource(&mcp.Resource{
 		URI: uriStation(st.Key), Name: st.Key, Title: st.City, MIMEType: jsonType,
@@ -127,41 +128,41 @@ func (s *server) addStation(st station) {
 	})
 }
 
-// contents is v as the one text of a resource. The SDK adds the URI and the type.
+// contents returns v as the text of a resource. The SDK adds the URI and the type.
 func contents(v any) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{Text: text(v)}}}
 }
 
 func (s *server) addPrompts() {
-	city := &mcp.PromptArgument{Name: "city", Title: "City", Description: "Key of a station.", Required: true}
-	s.sdk.AddPrompt(&mcp.Prompt{
+	s.addPrompt(&mcp.Prompt{
 		Name: "packing_list", Title: "What to pack", Arguments: []*mcp.PromptArgument{
-			city, {Name: "days", Title: "Days", Description: "Length of the stay."},
+			cityArgument, {Name: "days", Title: "Days", Description: "Length of the stay."},
 		},
 		Description: "Asks for a packing list that suits the weather.",
-	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		st, err := s.weather.find(req.Params.Arguments["city"])
-		if err != nil {
-			return nil, err
-		}
-		days := req.Params.Arguments["days"]
-		if days == "" {
-			days = "3"
-		}
+	}, func(st station, args map[string]string) *mcp.GetPromptResult {
 		return promptOf("A packing list for "+st.City, &mcp.TextContent{Text: fmt.Sprintf(
-			"I stay in %s for %s days. It has %.1f °C and %s now. What do I pack?", st.City, days, st.Celsius, st.Sky)}), nil
+			"I stay in %s for %s days. It has %.1f °C and %s now. What do I pack?", st.City, cmp.Or(args["days"], "3"), st.Celsius, st.Sky)})
 	})
-	s.sdk.AddPrompt(&mcp.Prompt{
-		Name: "explain_forecast", Title: "Explain the forecast", Arguments: []*mcp.PromptArgument{city},
+	s.addPrompt(&mcp.Prompt{
+		Name: "explain_forecast", Title: "Explain the forecast", Arguments: []*mcp.PromptArgument{cityArgument},
 		Description: "Asks what a forecast means for somebody on foot.",
-	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		st, err := s.weather.find(req.Params.Arguments["city"])
-		if err != nil {
-			return nil, err
-		}
+	}, func(st station, _ map[string]string) *mcp.GetPromptResult {
 		return promptOf("The forecast for "+st.City+" in plain words",
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uriStation(st.Key), MIMEType: jsonType, Text: text(st)}},
-			&mcp.TextContent{Text: "What does this mean for me on foot?"}), nil
+			&mcp.TextContent{Text: "What does this mean for me on foot?"})
+	})
+}
+
+var cityArgument = &mcp.PromptArgument{Name: "city", Title: "City", Description: "Key of a station.", Required: true}
+
+// addPrompt adds a prompt about the station in the argument city.
+func (s *server) addPrompt(p *mcp.Prompt, h func(st station, args map[string]string) *mcp.GetPromptResult) {
+	s.sdk.AddPrompt(p, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		st, err := s.weather.find(req.Params.Arguments["city"])
+		if err != nil {
+			return nil, err
+		}
+		return h(st, req.Params.Arguments), nil
 	})
 }
 

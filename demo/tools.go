@@ -11,16 +11,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The times that tools take. A forecast of one day overtakes one of three, and both
-// overtake a calibration.
+// The durations of tools. A forecast for one day is faster than one for three, and both are
+// faster than a calibration.
 const (
 	perDay      = 100 * time.Millisecond
 	calibration = 600 * time.Millisecond
 	surveyStep  = 50 * time.Millisecond // for one station
-	// sweepLimit ends a sweep that no client cancels.
+	// sweepLimit ends a sweep that is not cancelled.
 	sweepLimit = 20 * time.Second
-	// listsPause is for the SDK, which announces a changed list after 10 ms: two
-	// notifications and a response leave in the same order each time.
+	// listsPause keeps two notifications and a response in order: the SDK sends
+	// list_changed after 10 ms.
 	listsPause = 50 * time.Millisecond
 )
 
@@ -51,13 +51,13 @@ type (
 	}
 )
 
-// A call is what all tools get, beside their arguments.
+// A call is the context and the request of a call.
 type call struct {
 	context.Context
 	req *mcp.CallToolRequest
 }
 
-// add adds a tool whose result is text or has other content.
+// add adds a tool with an unstructured result.
 func add[In any](s *server, t *mcp.Tool, h func(call, In) (*mcp.CallToolResult, error)) {
 	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		res, err := h(call{ctx, req}, in)
@@ -65,13 +65,13 @@ func add[In any](s *server, t *mcp.Tool, h func(call, In) (*mcp.CallToolResult, 
 	})
 }
 
-// readOnly are the hints of a tool that changes nothing and needs no other service.
+// readOnly returns the annotations of a tool without effects.
 func readOnly() *mcp.ToolAnnotations {
 	no := false
 	return &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}
 }
 
-// addStructured adds a tool that changes nothing and has a structured result.
+// addStructured adds a read-only tool with a structured result.
 func addStructured[In, Out any](s *server, t *mcp.Tool, h func(call, In) (Out, error)) {
 	t.Annotations = readOnly()
 	mcp.AddTool(s.sdk, t, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
@@ -119,7 +119,7 @@ func textResult(format string, args ...any) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// progress reports the progress of a call, if its client asked for it.
+// progress reports the progress of a call, if its client requested it.
 func (c call) progress(done, total float64, message string) error {
 	token := c.req.Params.GetProgressToken()
 	if token == nil {
@@ -144,7 +144,7 @@ func (s *server) forecast(c call, in forecastArgs) (forecastOut, error) {
 	return forecastOut{st.City, st.forecast(n)}, s.pause(c, time.Duration(n)*perDay)
 }
 
-// radarPNG is a picture of 16 by 16 grey points: rings of rain.
+// radarPNG is a grey picture of 16 by 16 pixels.
 const radarPNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAAATUlEQVR42nWPwQ0AIAgDGcExGMsh" +
 	"GdC2AY0S72N6AQEzMoQVY3PyBGUUHUhJIAaAomCBByvCVZKZXTIp5n5+4mp5Pm1j+2Jt9X7cff4CwNoq0fs7jEwAAAAASUVORK5CYII="
 
@@ -172,7 +172,7 @@ func (s *server) record(c call, in readingArgs) (*mcp.CallToolResult, error) {
 	return textResult("%s: %.1f °C", st.City, st.Celsius), err
 }
 
-// open changes the list of the tools, then that of the resources.
+// open changes the list of tools, then that of resources.
 func (s *server) open(c call, in stationArgs) (*mcp.CallToolResult, error) {
 	st := station{Key: in.Key, City: in.City, Celsius: 21, Sky: "clear", At: readingAt}
 	if !s.weather.set(st) {
@@ -196,7 +196,7 @@ func (s *server) open(c call, in stationArgs) (*mcp.CallToolResult, error) {
 func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
 	stations := s.weather.all()
 	out := surveyOut{Stations: len(stations)}
-	// Most clients ask for info and never see the first one.
+	// Most clients set the level info and do not receive the first one.
 	err := errors.Join(c.note("debug", map[string]any{"event": "survey planned"}),
 		c.note("info", map[string]any{"event": "survey started", "stations": len(stations)}))
 	for i, st := range stations {
@@ -211,7 +211,7 @@ func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
 		}
 	}
 	s.say("survey done")
-	// Some SDKs lose a progress notification that they read together with the response.
+	// Some SDKs lose progress that they read together with the response.
 	return out, s.pause(c, surveyStep)
 }
 
@@ -224,7 +224,7 @@ func (s *server) calibrate(c call, in cityArgs) (*mcp.CallToolResult, error) {
 	return textResult("The thermometer in %s is off by 0.2 °C.", st.City), s.pause(c, calibration)
 }
 
-// sweep reports when it has begun, so that a client knows what it cancels.
+// sweep reports its start, so that a client can cancel it then.
 func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	if err := c.progress(1, 0, "turning"); err != nil {
 		return nil, err
@@ -236,25 +236,24 @@ func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	return textResult("The sweep is over."), nil
 }
 
-// A draft is a briefing in the making. In 2026-07-28 it is the requestState, so that
-// the server need not remember anything.
+// A draft is an unfinished briefing. In 2026-07-28 it is the requestState, so that the server
+// has no state.
 type draft struct {
 	Folder string `json:"folder"`
 	City   string `json:"city"`
 	Tone   string `json:"tone"`
 }
 
-// The keys of the questions in an input_required result.
+// The keys of the requests in an input_required result.
 const (
-	askFolder = "folder"
-	askWishes = "wishes"
-	askText   = "text"
+	folderKey = "folder"
+	wishesKey = "wishes"
+	textKey   = "text"
 )
 
-// briefing needs the client's help: the folder to write to (roots), what the user
-// wants (elicitation) and a text (sampling). Before 2026-07-28 the server asks while
-// the call is open. After, it ends each round with input_required, and the client
-// calls again with the answers.
+// briefing needs a folder (roots), the wishes of the user (elicitation) and a text (sampling).
+// Before 2026-07-28 the server sends requests during the call. Since then each round ends with
+// input_required, and the client calls again with the responses.
 func (s *server) briefing(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	if c.req.ProtocolVersion() >= Stateless {
 		return s.briefingInRounds(c)
@@ -267,20 +266,20 @@ func (s *server) briefing(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, question, err := s.question(c, roots, wishes)
+	d, prompt, err := s.prompt(c, roots, wishes)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.req.Session.CreateMessage(c, question)
+	message, err := c.req.Session.CreateMessage(c, prompt)
 	if err != nil {
 		return nil, err
 	}
-	return s.deliver(c, d, answer.Content)
+	return s.deliver(c, d, message.Content)
 }
 
-// briefingInRounds goes on with what is in the request, or returns what is missing.
+// briefingInRounds continues with the responses in the request, or returns the next requests.
 func (s *server) briefingInRounds(c call) (*mcp.CallToolResult, error) {
-	// The SDK would write absent content as null, which no revision allows.
+	// The SDK encodes absent content as null, which no revision allows.
 	res := &mcp.CallToolResult{Content: []mcp.Content{}}
 	given := c.req.Params.InputResponses
 	if state := c.req.Params.RequestState; state != "" {
@@ -289,30 +288,30 @@ func (s *server) briefingInRounds(c call) (*mcp.CallToolResult, error) {
 		if err == nil {
 			err = json.Unmarshal(b, &d)
 		}
-		answer, ok := given[askText].(*mcp.CreateMessageWithToolsResult)
-		if err != nil || !ok || len(answer.Content) == 0 {
+		message, ok := given[textKey].(*mcp.CreateMessageWithToolsResult)
+		if err != nil || !ok || len(message.Content) == 0 {
 			return nil, errors.New("requestState is not ours, or the text is missing")
 		}
-		return s.deliver(c, d, answer.Content[0])
+		return s.deliver(c, d, message.Content[0])
 	}
-	roots, haveRoots := given[askFolder].(*mcp.ListRootsResult)
-	wishes, haveWishes := given[askWishes].(*mcp.ElicitResult)
+	roots, haveRoots := given[folderKey].(*mcp.ListRootsResult)
+	wishes, haveWishes := given[wishesKey].(*mcp.ElicitResult)
 	if !haveRoots || !haveWishes {
-		res.InputRequests = mcp.InputRequestMap{askFolder: &mcp.ListRootsParams{}, askWishes: wishesForm()}
+		res.InputRequests = mcp.InputRequestMap{folderKey: &mcp.ListRootsParams{}, wishesKey: wishesForm()}
 		return res, nil
 	}
-	d, question, err := s.question(c, roots, wishes)
+	d, prompt, err := s.prompt(c, roots, wishes)
 	if err != nil {
 		return nil, err
 	}
-	// A real server would sign it, since the client could write anything there.
+	// A real server would sign it, because the client can change it.
 	state, err := json.Marshal(d)
 	res.RequestState = base64.RawURLEncoding.EncodeToString(state)
-	res.InputRequests = mcp.InputRequestMap{askText: question}
+	res.InputRequests = mcp.InputRequestMap{textKey: prompt}
 	return res, err
 }
 
-// wishesForm asks the user. The schema is text to keep the order of its members.
+// wishesForm is the form for the user. The schema is text to keep the order of its members.
 func wishesForm() *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Mode:    "form",
@@ -324,8 +323,8 @@ func wishesForm() *mcp.ElicitParams {
 	}
 }
 
-// question asks the client's model for the text.
-func (s *server) question(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (d draft, p *mcp.CreateMessageParams, err error) {
+// prompt makes the request for the model.
+func (s *server) prompt(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (d draft, p *mcp.CreateMessageParams, err error) {
 	if len(roots.Roots) == 0 || wishes.Action != "accept" {
 		return d, nil, errors.New("there is no folder to write to, or the user declined")
 	}
@@ -345,13 +344,13 @@ func (s *server) question(c call, roots *mcp.ListRootsResult, wishes *mcp.Elicit
 	}, c.progress(1, 2, "writing")
 }
 
-// deliver ends both ways.
+// deliver ends a briefing of either revision.
 func (s *server) deliver(c call, d draft, written mcp.Content) (*mcp.CallToolResult, error) {
-	answer, ok := written.(*mcp.TextContent)
+	text, ok := written.(*mcp.TextContent)
 	if !ok {
 		return nil, errors.New("the model did not return text")
 	}
-	// As in survey, the response comes later.
+	// As in survey.
 	err := errors.Join(c.progress(2, 2, "delivered"), s.pause(c, surveyStep))
-	return textResult("%s/briefing.txt: %s", d.Folder, answer.Text), err
+	return textResult("%s/briefing.txt: %s", d.Folder, text.Text), err
 }

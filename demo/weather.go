@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// A station is what the service knows about a city. The tags are what a resource
-// shows.
+// A station is the weather station of a city, as a resource shows it.
 type station struct {
 	Key     string  `json:"key"`
 	City    string  `json:"city"`
@@ -18,7 +17,7 @@ type station struct {
 	At      string  `json:"at"`
 }
 
-// The clock of the service stands still.
+// The service has a fixed clock.
 const (
 	readingAt = "2026-07-28T06:00:00Z"
 	updatedAt = "2026-07-28T06:10:00Z"
@@ -53,8 +52,7 @@ func (w *weather) keys() []string {
 	return keys
 }
 
-// find returns a station. Its error is for the model that reads the text of a tool
-// that failed.
+// find returns a station. Its error is the text of a failed tool, for the model.
 func (w *weather) find(key string) (station, error) {
 	for _, s := range w.all() {
 		if s.Key == key {
@@ -91,10 +89,10 @@ type day struct {
 	Sky  string  `json:"sky"`
 }
 
-// maxDays keeps a forecast within the one month that the service knows.
+// maxDays keeps a forecast within one month.
 const maxDays = 3
 
-// forecast makes up n days from the latest reading, the same ones each time.
+// forecast derives n days from the latest reading.
 func (s station) forecast(n int) []day {
 	skies := [maxDays]string{s.Sky, "clear", "cloudy"}
 	days := make([]day, n)
@@ -104,7 +102,7 @@ func (s station) forecast(n int) []day {
 	return days
 }
 
-// text is the JSON of what a resource shows.
+// text returns v as JSON for a resource.
 func text(v any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// conversation writes a session of so many calls: of fifty tools, with progress
+// conversation writes a session of n calls: of fifty tools, with progress
 // in each tenth. Text makes the answer of a call.
 func conversation(calls int, text func(i int) string, name func(i int) string) []tap.Frame {
 	var frames []tap.Frame

@@ -68,16 +68,16 @@ const (
 	pageVersioning    = "2026-07-28/basic/versioning"
 )
 
-const noRequestsOfServer = "2026-07-28 has no requests of the server"
+const noRequestsOfServer = "2026-07-28 has no server requests"
 
 // neverPlayed describes a call that was not sent in the second session.
-const neverPlayed = "it was never played"
+const neverPlayed = "not sent"
 
 // oneSided reports a call that only one side has.
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	a, b := p.refs()
-	w := p.of(p.within(InCall, InQuestion), u.lane, a, b)
+	w := p.of(p.within(InCall, InServerRequest), u.lane, a, b)
 	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
 		w.by = tap.ToClient
 		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
@@ -89,7 +89,7 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 		f.what, v, lacks = "only the second session has it", &f.b, e.revA
 	}
 	if u.probe || u.method == "server/discover" && !u.worked() {
-		f.expected("a client of both eras finds out what the server speaks", pageVersioning)
+		f.expected("a client of both eras probes the protocol version", pageVersioning)
 	} else if e.cross && u.lane == tap.ToClient && p.up == nil {
 		f.expected(noRequestsOfServer, pageMRTR)
 	} else if why, page, ok := absentIn(u.method, lacks); ok {
@@ -109,14 +109,14 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 // compareRequest compares the params of two requests.
 func (e *engine) compareRequest(p *pair) {
 	if p.a.embedded != p.b.embedded {
-		f := &finding{kind: Changed, what: "asked in an input_required result instead of a request of the server"}
+		f := &finding{kind: Changed, what: "in an input_required result instead of a server request"}
 		if p.a.embedded {
-			f.what = "asked in a request of the server instead of a result"
+			f.what = "in a server request instead of an input_required result"
 		}
 		f.expected(noRequestsOfServer, pageMRTR)
-		e.report(p.of(InQuestion, tap.ToClient, p.a.ref, p.b.ref), f)
+		e.report(p.of(InServerRequest, tap.ToClient, p.a.ref, p.b.ref), f)
 	}
-	w := p.of(p.within(InRequest, InQuestion), p.a.lane, p.a.ref, p.b.ref)
+	w := p.of(p.within(InRequest, InServerRequest), p.a.lane, p.a.ref, p.b.ref)
 	w.part = params
 	e.comparePayload(w, p.a.request, p.b.request)
 }
@@ -134,12 +134,12 @@ func (e *engine) compareAnswer(p *pair) {
 		p.b = &without
 	}
 	a, b := p.a, p.b
-	w := p.of(p.within(InAnswer, InReply), other(a.lane), a.answer.ref(), b.answer.ref())
+	w := p.of(p.within(InResponse, InClientResponse), other(a.lane), a.answer.ref(), b.answer.ref())
 	if a.request.value != b.request.value {
 		w.because = "the request differs too"
 	}
 	if q := e.crossed[p]; q != nil {
-		w.because = fmt.Sprintf("crossed: it was the answer to #%d", q.a.ref.Seq)
+		w.because = fmt.Sprintf("swapped: it was the response to #%d", q.a.ref.Seq)
 	}
 	switch {
 	case a.answered() != b.answered():
@@ -183,17 +183,17 @@ func crossedAnswers(pairs []*pair) map[*pair]*pair {
 
 // turned reports a call that fails on one side only, or in another way.
 func (e *engine) turned(w *where, p *pair) {
-	f := &finding{class: Behaviour, kind: Changed, what: "it fails in another way"}
+	f := &finding{class: Behaviour, kind: Changed, what: "different failure"}
 	switch {
 	case p.a.worked():
-		f.class, f.what = Breaking, "it fails now"
+		f.class, f.what = Breaking, "now fails"
 		if p.up != nil {
 			f.class = Behaviour
 		}
 	case p.b.worked():
-		f.what = "it does not fail any more"
+		f.what = "no longer fails"
 	case e.validationMoved(p):
-		f.what = "arguments that are not valid are an error of the tool instead of the protocol"
+		f.what = "invalid arguments are a tool error instead of a protocol error"
 		f.expected("2025-11-25 wants it so", "2025-11-25/server/tools#error-handling")
 	}
 	w.part = p.b.answer.part
@@ -220,21 +220,21 @@ func (e *engine) validationMoved(p *pair) bool {
 // the stream instead.
 func (e *engine) compareCancel(p *pair) {
 	a, b := p.a.cancel, p.b.cancel
-	f, in := &finding{class: Behaviour, kind: Added, what: "it is cancelled"}, p.of(InCall, tap.ToServer, p.a.ref, p.b.ref)
+	f, in := &finding{class: Behaviour, kind: Added, what: "now cancelled"}, p.of(InCall, tap.ToServer, p.a.ref, p.b.ref)
 	switch {
 	case a == nil && b == nil:
 		if p.a.hungUp == p.b.hungUp || p.a.method == "subscriptions/listen" { // subscriptions end so
 			return
 		}
 		if p.a.hungUp {
-			f.kind, f.what = Removed, "it is not cancelled"
+			f.kind, f.what = Removed, "no longer cancelled"
 		}
 	case a == nil && p.a.hungUp, b == nil && p.b.hungUp:
 		return
 	case b == nil && e.leaves(p, a, e.a), a == nil && e.leaves(p, b, e.b):
 		return
 	case b == nil:
-		f.kind, f.what = Removed, "it is not cancelled"
+		f.kind, f.what = Removed, "no longer cancelled"
 		in = p.of(InCall, a.lane, a.ref(), session.Ref{})
 	case a == nil:
 		in = p.of(InCall, b.lane, session.Ref{}, b.ref())
@@ -277,17 +277,17 @@ func (e *engine) compareTasks(p *pair) {
 	if p.b.task != nil {
 		b = *p.b.task
 	}
-	w := p.of(InAnswer, other(p.a.lane), a.ref(), b.ref())
+	w := p.of(InResponse, other(p.a.lane), a.ref(), b.ref())
 	w.part = result
 	at := jsontree.Path{jsontree.To("task")}
 	switch {
 	case !a.there && !b.there:
 		return
 	case !b.there:
-		e.report(w, &finding{class: Behaviour, kind: Removed, path: at, what: "it does not become a task"})
+		e.report(w, &finding{class: Behaviour, kind: Removed, path: at, what: "no longer becomes a task"})
 		return
 	case !a.there:
-		e.report(w, &finding{class: Behaviour, kind: Added, path: at, what: "it becomes a task"})
+		e.report(w, &finding{class: Behaviour, kind: Added, path: at, what: "becomes a task"})
 		return
 	}
 	x, y := e.value(&a), e.value(&b)
@@ -353,7 +353,7 @@ func (e *engine) compareOrder(p *pair) {
 		}
 		for _, all := range lists {
 			x, moved := otherOrder(all)
-			w, what := p.of(InQuestion, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
+			w, what := p.of(InServerRequest, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
 			if x.note != nil {
 				w, what = e.noteWhere(p, x.note, p.a.ref, p.b.ref), "its notifications come in another order"
 			}
@@ -410,19 +410,19 @@ func (u *call) certain() bool { return !u.guess || u.alone }
 
 // strays describe the notes that are out of place.
 var strays = map[session.Role]string{
-	session.RoleInvalid:   "a frame that is no message",
-	session.RoleOrphan:    "an answer to no request",
-	session.RoleRepeat:    "a second answer",
-	session.RoleLate:      "an answer after the cancellation",
-	session.RoleUnmatched: "it is about nothing that is known",
-	session.RoleUnread:    "a batch that is too large to be read",
+	session.RoleInvalid:   "not a JSON-RPC message",
+	session.RoleOrphan:    "response without a request",
+	session.RoleRepeat:    "second response",
+	session.RoleLate:      "response after the cancellation",
+	session.RoleUnmatched: "unknown call, task or subscription",
+	session.RoleUnread:    "batch too large to read",
 }
 
 // noteWhere returns the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
 	if strays[n.role] != "" {
-		w.in = InStray
+		w.in = InUnmatched
 	}
 	if p == e.loose {
 		w.p = nil
@@ -438,7 +438,7 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 		w.refA, w.refB, v, lacks = w.refB, w.refA, &f.b, e.revA
 	}
 	if f.what == "" && n.late {
-		f.what = "it comes when its call is over"
+		f.what = "arrives after the end of its call"
 	}
 	var err error
 	if *v, err = n.load(); err != nil && n.kind != jsonrpc.Invalid {
@@ -448,7 +448,7 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	if why, page, ok := absentIn(n.method, lacks); ok && n.kind == jsonrpc.Notification {
 		f.expected(why, page)
 	} else if e.cross && jsonrpc.EraOf(lacks) == jsonrpc.Modern && e.unwanted(n, *v) {
-		f.expected("in 2026-07-28 it only comes when it is asked for", pageSubscriptions)
+		f.expected("in 2026-07-28 it requires a subscription", pageSubscriptions)
 	}
 	e.report(w, f)
 }

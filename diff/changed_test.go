@@ -30,7 +30,7 @@ func replaced(t *testing.T, frames []tap.Frame, old, new string, most int) []tap
 
 // TestChangedServer compares recordings of real servers with what they would be
 // if the server were another build: each change is found and of its class, and
-// nothing else is told.
+// nothing else is reported.
 func TestChangedServer(t *testing.T) {
 	all := corpus(t, "real-")
 	flow, memory, demo, everything := all["real-everything-flow"], all["real-memory"], all["real-demo-2025-11-25"], all["real-everything-subscribe"]
@@ -40,35 +40,35 @@ func TestChangedServer(t *testing.T) {
 		want []string
 	}{
 		{"a renamed tool", memory, replaced(t, memory, `"name":"read_graph",`, `"name":"get_graph",`, 1), []string{
-			`breaking removed answer $.result.tools["read_graph"]`, `behaviour added answer $.result.tools["get_graph"]`,
+			`breaking removed response $.result.tools["read_graph"]`, `behaviour added response $.result.tools["get_graph"]`,
 		}},
 		{"a renamed tool that is called", memory, replaced(t, memory, `"name":"read_graph"`, `"name":"get_graph"`, 99), []string{
-			`breaking removed answer $.result.tools["read_graph"]`, `behaviour added answer $.result.tools["get_graph"]`, `behaviour changed request $.params.name`,
+			`breaking removed response $.result.tools["read_graph"]`, `behaviour added response $.result.tools["get_graph"]`, `behaviour changed request $.params.name`,
 		}},
 		{"a new required argument", memory, replaced(t, memory, `"required":["query"]`, `"required":["query","limit"]`, 1), []string{
-			`breaking added answer $.result.tools["search_nodes"].inputSchema.required | "limit" is required now`,
+			`breaking added response $.result.tools["search_nodes"].inputSchema.required | "limit" is now required`,
 		}},
 		{"another description", memory, replaced(t, memory, "Search for nodes", "Look for nodes", 1), []string{
-			`behaviour changed answer $.result.tools["search_nodes"].description`,
+			`behaviour changed response $.result.tools["search_nodes"].description`,
 		}},
-		{"another text", flow, replaced(t, flow, "The sum of", "The total of", 1), []string{"behaviour changed answer $.result.content[0].text"}},
+		{"another text", flow, replaced(t, flow, "The sum of", "The total of", 1), []string{"behaviour changed response $.result.content[0].text"}},
 		{"a number in JSON in a text", demo, replaced(t, demo, `\"high\":20,`, `\"high\":21,`, 1), []string{
-			"behaviour changed answer $.result.content[0].text.(json).days[0].high",
+			"behaviour changed response $.result.content[0].text.(json).days[0].high",
 		}},
-		{"another error", everything, replaced(t, everything, `"code":-32602`, `"code":-32002`, 1), []string{"behaviour changed answer $.error.code"}},
-		{"other words for an error", everything, replaced(t, everything, "nowhere not found", "nowhere is not there", 1), []string{"cosmetic changed answer $.error.message"}},
-		{"a slower call", flow, slowed(flow, `"id":10}`), []string{"timing slower answer $.time"}},
+		{"another error", everything, replaced(t, everything, `"code":-32602`, `"code":-32002`, 1), []string{"behaviour changed response $.error.code"}},
+		{"other words for an error", everything, replaced(t, everything, "nowhere not found", "nowhere is not there", 1), []string{"cosmetic changed response $.error.message"}},
+		{"a slower call", flow, slowed(flow, `"id":10}`), []string{"timing slower response $.time"}},
 		{"a dropped notification", flow, without(flow, `"progress":3,"total":5`), []string{"behaviour removed notification $.params"}},
-		{"another order of content", demo, replaced(t, demo, rain+","+picture(demo), picture(demo)+","+rain, 1), []string{"behaviour moved answer $.result.content[0]"}},
+		{"another order of content", demo, replaced(t, demo, rain+","+picture(demo), picture(demo)+","+rain, 1), []string{"behaviour moved response $.result.content[0]"}},
 		{"crossed ids", flow, replaced(t, replaced(t, replaced(t, flow, `0.1 seconds, Steps: 1."}]},"jsonrpc":"2.0","id":9}`, `0.1 seconds, Steps: 1."}]},"jsonrpc":"2.0","id":99}`, 1),
 			`0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":8}`, `0.4 seconds, Steps: 2."}]},"jsonrpc":"2.0","id":9}`, 1), `"id":99}`, `"id":8}`, 1), []string{
-			"behaviour changed answer $.result.content[0].text", "behaviour changed answer $.result.content[0].text",
+			"behaviour changed response $.result.content[0].text", "behaviour changed response $.result.content[0].text",
 			"behaviour removed notification $.params", "behaviour removed notification $.params",
-			"behaviour added notification $.params | when its call is over", "behaviour added notification $.params | when its call is over",
-			"timing slower answer $.time", "timing faster answer $.time",
+			"behaviour added notification $.params | after the end of its call", "behaviour added notification $.params | after the end of its call",
+			"timing slower response $.time", "timing faster response $.time",
 		}},
-		{"an answer less", flow, without(flow, "The sum of"), []string{"breaking removed answer $.result"}},
-		{"a call that fails", flow, replaced(t, flow, `is 9007199254740992."}]}`, `is 9007199254740992."}],"isError":true}`, 1), []string{"breaking changed answer $.result"}},
+		{"an answer less", flow, without(flow, "The sum of"), []string{"breaking removed response $.result"}},
+		{"a call that fails", flow, replaced(t, flow, `is 9007199254740992."}]}`, `is 9007199254740992."}],"isError":true}`, 1), []string{"breaking changed response $.result"}},
 	} {
 		got := verdicts(compare(t, c.a, c.b, Options{}))
 		if !verdictsFit(got, c.want) {
@@ -93,13 +93,13 @@ func TestCrossedAnswersAreNamed(t *testing.T) {
 	for _, d := range r.Differences {
 		reasons = append(reasons, d.Reason)
 	}
-	want := []string{"crossed: it was the answer to #5", "crossed: it was the answer to #4", ""}
+	want := []string{"swapped: it was the response to #5", "swapped: it was the response to #4", ""}
 	if !slices.Equal(reasons, want) {
 		t.Errorf("%q, want %q", reasons, want)
 	}
 }
 
-// slowed makes the frame that has a text, and all behind it, come 5 s later.
+// slowed delays the frame that contains a text, and all after it, by 5 s.
 func slowed(frames []tap.Frame, text string) []tap.Frame {
 	out := slices.Clone(frames)
 	by := time.Duration(0)
@@ -140,7 +140,7 @@ func TestOneServerInTwoRevisions(t *testing.T) {
 	for _, side := range [][2]string{{"real-demo-2025-11-25", "real-demo-2026-07-28"}, {"real-demo-2026-07-28", "real-demo-2025-11-25"}} {
 		r := compare(t, all[side[0]], all[side[1]], Options{})
 		for _, d := range r.Differences {
-			if d.Class != Expected && (d.In != InReply || d.Message != "roots/list" || d.By != "client") {
+			if d.Class != Expected && (d.In != InClientResponse || d.Message != "roots/list" || d.By != "client") {
 				t.Errorf("%s, %s: %s %s %s", side[0], d.Method, d.Class, d.Path, d.What)
 			}
 			if d.Class == Expected && (d.Reason == "" || d.Page == "" && d.Path != "$.revision") {

@@ -74,7 +74,7 @@ func recorded(name string, frames []tap.Frame) *Session {
 	return s.end()
 }
 
-// told lists the differences of a report, one a line.
+// told lists the differences of a report, one per line.
 func told(r *Report) string {
 	var b strings.Builder
 	for i := range r.Differences {

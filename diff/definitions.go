@@ -92,9 +92,9 @@ func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() == b.Kind() {
 		return
 	}
-	f := &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "the list stands in an object now"}
+	f := &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "the list is now inside an object"}
 	if b.Kind() == jsontree.Array {
-		f.what = "the list stands by itself now"
+		f.what = "the list is no longer inside an object"
 	}
 	if e.oneDialect() {
 		f.expected("the 002 dialect has bare lists", "")

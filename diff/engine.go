@@ -237,11 +237,11 @@ func (e *engine) value(p *payload) jsontree.Value {
 func (e *engine) comparePayload(w *where, a, b payload) {
 	path := jsontree.Path{jsontree.To(w.part.String())}
 	if x, y := a.oddity().twice, b.oddity().twice; x != y {
-		what := "other names occur twice in the message: " + y + " instead of " + x
+		what := "other duplicate names: " + y + " instead of " + x
 		if y == "" {
-			what = "names do not occur twice in the message any more: " + x
+			what = "no longer duplicate names: " + x
 		} else if x == "" {
-			what = "names occur twice in the message: " + y
+			what = "duplicate names: " + y
 		}
 		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: what})
 	}
@@ -250,7 +250,7 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 		return
 	case a.large || b.large:
 		if a.oddity().size != b.oddity().size || a.large != b.large {
-			e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: "its size changed, and it is too large to be compared"})
+			e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: "the size changed; too large to compare"})
 		}
 		return
 	}

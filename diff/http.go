@@ -117,13 +117,13 @@ func (e *engine) unanswered(w *where, p *pair) {
 			return // 2025-11-25 has no answer to the elicitations in an error
 		}
 	}
-	f := &finding{class: Breaking, kind: Removed, what: "it is not answered"}
+	f := &finding{class: Breaking, kind: Removed, what: "no response"}
 	answered, lost, v := p.a, p.b, &f.a
 	if p.b.answered() {
-		f.class, f.kind, f.what = Behaviour, Added, "it is answered"
+		f.class, f.kind, f.what = Behaviour, Added, "has a response"
 		answered, lost, v = p.b, p.a, &f.b
 	} else if how := lost.ending(); how != "" {
-		f.what = "it is " + how
+		f.what = how
 	}
 	why, known := e.opt.Lost[p.a.ref]
 	switch {
@@ -132,10 +132,10 @@ func (e *engine) unanswered(w *where, p *pair) {
 	case e.goodbye(answered, p):
 		return
 	case f.kind == Removed && lost.refused && !answered.worked():
-		f.class, f.what = Behaviour, "it fails in another way: it is "+lost.ending()
+		f.class, f.what = Behaviour, "different failure: "+lost.ending()
 	case lost.status == session.CallCancelled:
 		if f.kind == Removed {
-			f.class, f.what = Behaviour, "it was cancelled and not answered"
+			f.class, f.what = Behaviour, "cancelled without a response"
 		}
 	case p.one().method == "subscriptions/listen" || p.up != nil:
 		f.class = Behaviour
@@ -168,7 +168,7 @@ func (u *call) ending() string {
 	case u.hungUp || u.cancel != nil:
 		return "cancelled"
 	case u.brokenOff:
-		return "broken off"
+		return "cut off"
 	}
 	return ""
 }
@@ -181,8 +181,8 @@ func (e *engine) lostOtherwise(w *where, p *pair) {
 	if p.a.refused == p.b.refused || old == "cancelled" || now == "cancelled" {
 		return
 	}
-	const none = "without an answer"
-	e.report(w, &finding{class: Behaviour, kind: Changed, path: statusPath, what: "it is " + cmp.Or(now, none) + " instead of " + cmp.Or(old, none)})
+	const none = "no response"
+	e.report(w, &finding{class: Behaviour, kind: Changed, path: statusPath, what: cmp.Or(now, none) + " instead of " + cmp.Or(old, none)})
 }
 
 // statusPath is the path of differences of the HTTP status.
@@ -199,7 +199,7 @@ func (e *engine) compareHTTP(p *pair) {
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
 		f.expected("2026-07-28 gives errors a status of their own", pageHTTP)
 	}
-	e.report(p.of(InAnswer, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
+	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
 // compareTraffic compares the refusals of exchanges without a call, of the kinds that both
@@ -225,7 +225,7 @@ func (e *engine) compareTraffic() {
 	for _, kind := range sortedKeys(e.a.traffic) {
 		if a, b := e.a.traffic[kind], e.b.traffic[kind]; b != nil {
 			refused(Added, kind, " is refused with HTTP %d", b, a)
-			refused(Removed, kind, " is not refused with HTTP %d any more", a, b)
+			refused(Removed, kind, " is no longer refused with HTTP %d", a, b)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (e *engine) header(name string, kind Kind) {
 	whose, field, _ := strings.Cut(name, " ")
 	has, lacks := e.revA, e.revB
 	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To("http"), jsontree.To(whose), jsontree.To(field)}}
-	f.what = "the header field is not sent any more"
+	f.what = "the header field is no longer sent"
 	if kind == Added {
 		has, lacks = e.revB, e.revA
 		f.what = "the header field is new"
@@ -265,9 +265,9 @@ func (e *engine) header(name string, kind Kind) {
 	case field == "mcp-session-id" && has < rev2026 && lacks >= rev2026:
 		f.class, f.reason, f.page = Expected, "2026-07-28 has no sessions", pageHTTP
 	case field == "mcp-protocol-version" && has >= revJun25 && lacks < revJun25:
-		f.class, f.reason, f.page = Expected, "it is new in 2025-06-18", "2025-06-18/basic/transports#protocol-version-header"
+		f.class, f.reason, f.page = Expected, "new in 2025-06-18", "2025-06-18/basic/transports#protocol-version-header"
 	case has >= rev2026 && lacks < rev2026:
-		f.class, f.reason = Expected, "it is new in 2026-07-28"
+		f.class, f.reason = Expected, "new in 2026-07-28"
 		f.page = pageHTTP + "#standard-request-headers"
 	}
 	by := tap.ToServer

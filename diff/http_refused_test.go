@@ -53,7 +53,7 @@ func exchanged(t *testing.T, rev string, lines ...string) []tap.Frame {
 	return c.frames
 }
 
-// TestRefusedOverHTTP compares what HTTP alone tells: statuses without a message, and
+// TestRefusedOverHTTP compares what only HTTP shows: statuses without a message, and
 // exchanges that end with none.
 func TestRefusedOverHTTP(t *testing.T) {
 	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}} `
@@ -64,23 +64,23 @@ func TestRefusedOverHTTP(t *testing.T) {
 	const note = `POST {"jsonrpc":"2.0","method":"notifications/initialized"} `
 	const answer = `POST {"jsonrpc":"2.0","id":9,"result":{}} `
 	for _, c := range []struct{ name, a, b, want, back string }{
-		{"a token is wanted now", call + works, call + "401", "breaking removed answer $.result | it is refused with HTTP 401", "behaviour added answer $.result | it is answered"},
-		{"the session is dead", call + works, call + "404", "breaking removed answer $.result | it is refused with HTTP 404", "behaviour added answer $.result | it is answered"},
-		{"refused with another status", call + "401", call + "403", "behaviour changed answer $.http.status | the HTTP status is 403 instead of 401", "behaviour changed answer $.http.status | the HTTP status is 401 instead of 403"},
+		{"a token is wanted now", call + works, call + "401", "breaking removed response $.result | refused with HTTP 401", "behaviour added response $.result | has a response"},
+		{"the session is dead", call + works, call + "404", "breaking removed response $.result | refused with HTTP 404", "behaviour added response $.result | has a response"},
+		{"refused with another status", call + "401", call + "403", "behaviour changed response $.http.status | the HTTP status is 403 instead of 401", "behaviour changed response $.http.status | the HTTP status is 401 instead of 403"},
 		{"refused with the same", call + "401", call + "401", "", ""},
-		{"an error before and no body now", call + fails, call + "404", "behaviour removed answer $.error | it fails in another way: it is refused with HTTP 404", "behaviour added answer $.error | it is answered"},
-		{"broken off", modern + complete, modern + "broken", "breaking removed answer $.result | it is broken off", "behaviour added answer $.result | it is answered"},
+		{"an error before and no body now", call + fails, call + "404", "behaviour removed response $.error | different failure: refused with HTTP 404", "behaviour added response $.error | has a response"},
+		{"broken off", modern + complete, modern + "broken", "breaking removed response $.result | cut off", "behaviour added response $.result | has a response"},
 		{"broken off with both", modern + "broken", modern + "broken", "", ""},
-		{"refused instead of broken off", modern + "broken", modern + "500", "behaviour changed answer $.http.status | it is refused with HTTP 500 instead of broken off", "behaviour changed answer $.http.status | it is broken off instead of refused with HTTP 500"},
-		{"the client left", modern + complete, modern + "left", "behaviour removed answer $.result | it was cancelled and not answered; behaviour added call | it is cancelled", "behaviour added answer $.result | it is answered; behaviour removed call | it is not cancelled"},
-		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 405 any more"},
-		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is not refused with HTTP 401 any more"},
+		{"refused instead of cut off", modern + "broken", modern + "500", "behaviour changed response $.http.status | refused with HTTP 500 instead of cut off", "behaviour changed response $.http.status | cut off instead of refused with HTTP 500"},
+		{"the client left", modern + complete, modern + "left", "behaviour removed response $.result | cancelled without a response; behaviour added call | now cancelled", "behaviour added response $.result | has a response; behaviour removed call | no longer cancelled"},
+		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 405"},
+		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 401"},
 		{"one of two streams", "GET 200|GET 405", "GET 405|GET 200", "", ""},
 		{"a stream on one side", "GET 405", call + works, "behaviour added call $.params | only the second session has it", "behaviour removed call $.params | only the first session has it"},
-		{"sessions cannot be ended", "DELETE 204", "DELETE 405", "behaviour added session $.http.status | the DELETE of the session is refused with HTTP 405", "behaviour removed session $.http.status | the DELETE of the session is not refused with HTTP 405 any more"},
+		{"sessions cannot be ended", "DELETE 204", "DELETE 405", "behaviour added session $.http.status | the DELETE of the session is refused with HTTP 405", "behaviour removed session $.http.status | the DELETE of the session is no longer refused with HTTP 405"},
 		{"ended with another status", "DELETE 204", "DELETE 200", "", ""},
-		{"a notification is refused", note + "202", note + "400", "breaking added session $.http.status | the POST of notifications/initialized is refused with HTTP 400", "behaviour removed session $.http.status | the POST of notifications/initialized is not refused with HTTP 400 any more"},
-		{"an answer is refused", answer + "202", answer + "404", "breaking added session $.http.status | the POST of an answer is refused with HTTP 404", "behaviour removed session $.http.status | the POST of an answer is not refused with HTTP 404 any more"},
+		{"a notification is refused", note + "202", note + "400", "breaking added session $.http.status | the POST of notifications/initialized is refused with HTTP 400", "behaviour removed session $.http.status | the POST of notifications/initialized is no longer refused with HTTP 400"},
+		{"an answer is refused", answer + "202", answer + "404", "breaking added session $.http.status | the POST of an answer is refused with HTTP 404", "behaviour removed session $.http.status | the POST of an answer is no longer refused with HTTP 404"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rev := "2025-11-25"
@@ -139,7 +139,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 	}
 	r := compare(t, a, b, Options{Lost: lost})
-	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed answer $.result | it is not answered"}) || r.Differences[0].Reason != "unexpected EOF" {
+	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed response $.result | no response"}) || r.Differences[0].Reason != "unexpected EOF" {
 		t.Errorf("told %q", got)
 	}
 }
@@ -168,8 +168,8 @@ func TestLost(t *testing.T) {
 	}
 	r := compare(t, a, b, Options{Lost: lost})
 	want := []string{
-		"breaking removed answer $.result | it is not answered",
-		"breaking removed call | it was never played x2",
+		"breaking removed response $.result | no response",
+		"breaking removed call | not sent x2",
 		"behaviour removed call $.params | only the first session has it", // it had no answer
 	}
 	if got := verdicts(r); !slices.Equal(got, want) {
@@ -178,7 +178,7 @@ func TestLost(t *testing.T) {
 	if d := r.Differences[0]; d.Reason != "the server ended with status 3" || d.By != "server" {
 		t.Errorf("%+v", d)
 	}
-	if !strings.Contains(r.Summary, "tools/call g: never played (2 times)") {
+	if !strings.Contains(r.Summary, "tools/call g: not sent (2 times)") {
 		t.Error(r.Summary)
 	}
 	for _, g := range r.Groups {

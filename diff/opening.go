@@ -211,21 +211,21 @@ func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 	if e.opt.Marked || e.err != nil {
 		return a.calls, b.calls
 	}
-	e.compareInterests(a.levels, b.levels, finding{what: "the level of log messages is asked for in each request",
-		reason: "there is no logging/setLevel in 2026-07-28", page: "2026-07-28/server/utilities/logging"},
+	e.compareInterests(a.levels, b.levels, finding{what: "each request sets the log level",
+		reason: "2026-07-28 has no logging/setLevel", page: "2026-07-28/server/utilities/logging"},
 		func(level string, in jsonrpc.Revision) string {
 			if jsonrpc.EraOf(in) == jsonrpc.Modern {
 				return "" // reported with the request
 			}
-			return "only the session in " + string(in) + " asks for log messages from level " + quoted(level) + " on"
+			return "only the session in " + string(in) + " sets the log level " + quoted(level)
 		})
 	e.compareInterests(a.resources, b.resources, finding{what: "resources are subscribed to with subscriptions/listen",
-		reason: "there is no resources/subscribe in 2026-07-28", page: pageSubscriptions},
+		reason: "2026-07-28 has no resources/subscribe", page: pageSubscriptions},
 		func(uri string, in jsonrpc.Revision) string {
 			return "only the session in " + string(in) + " subscribes to " + quoted(uri)
 		})
-	p, f := &pair{}, &finding{kind: Added, what: "what is to be told of is asked for"}
-	f.expected("up to 2025-11-25 the server tells unasked", pageSubscriptions)
+	p, f := &pair{}, &finding{kind: Added, what: "notifications require a subscription"}
+	f.expected("up to 2025-11-25 they need no subscription", pageSubscriptions)
 	switch {
 	case len(b.listens) > 0 && len(b.resources) == 0:
 		p.b = b.listens[0]

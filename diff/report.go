@@ -314,23 +314,23 @@ const (
 	InCall
 	// InRequest is the params of a request.
 	InRequest
-	// InAnswer is the result or the error.
-	InAnswer
+	// InResponse is the result or the error.
+	InResponse
 	// InNotification is a notification, of a call or not.
 	InNotification
-	// InQuestion is a request of the server within a call, or one in an input_required
-	// result, and InReply the client's response.
-	InQuestion
-	InReply
-	// InStray is a message that is out of place.
-	InStray
+	// InServerRequest is a request of the server within a call, or one in an input_required
+	// result, and InClientResponse the client's response.
+	InServerRequest
+	InClientResponse
+	// InUnmatched is a message that is out of place.
+	InUnmatched
 	placeCount
 )
 
-var placeNames = [placeCount]string{"session", "call", "request", "answer", "notification", "question", "reply", "stray"}
+var placeNames = [placeCount]string{"session", "call", "request", "response", "notification", "server_request", "client_response", "unmatched"}
 
-// String returns the place's stable name: session, call, request, answer,
-// notification, question, reply or stray.
+// String returns the stable name: session, call, request, response, notification,
+// server_request, client_response or unmatched.
 func (p Place) String() string { return nameOf(placeNames[:], uint8(p), "place") }
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -71,7 +71,7 @@ func TestOpening(t *testing.T) {
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"},"instructions":"Be kind."}
 		b< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"2"},"instructions":"Be quick."}`,
-			"cosmetic changed session $.server.info.version the server is another version\nbehaviour changed session $.server.instructions"},
+			"cosmetic changed session $.server.info.version the server has another version\nbehaviour changed session $.server.instructions"},
 		{`a> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}
 		b> initialize {"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{}}},"clientInfo":{"name":"c","version":"1"}}
 		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, ""},
@@ -81,8 +81,8 @@ func TestOpening(t *testing.T) {
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"s","version":"1"}}
 		b< {"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"resources":{}},"serverInfo":{"name":"s","version":"1"}}`,
-			"breaking changed session $.server.capabilities.tools.listChanged the server cannot do it any more\n" +
-				"breaking removed session $.server.capabilities.prompts the server cannot do it any more\nbehaviour added session $.server.capabilities.resources"},
+			"breaking changed session $.server.capabilities.tools.listChanged the server no longer supports it\n" +
+				"breaking removed session $.server.capabilities.prompts the server no longer supports it\nbehaviour added session $.server.capabilities.resources"},
 		{"rev 2025-11-25\na>~ notifications/initialized", "behaviour removed notification initialize c 1, 2025-11-25 notifications/initialized $.params"},
 	} {
 		r, _ := compareScript(t, c.text, Options{})
@@ -228,8 +228,8 @@ func TestSummaries(t *testing.T) {
 		a< {"content":[]}
 		b> prompts/list
 		b< {"prompts":[]}`,
-			`3 breaking differences: the tool "echo" is gone; add: "precision" is required now; tools/call add: it fails now. ` +
-				`2 differences in behaviour: prompts/list: asked now; tools/call echo: not asked any more. 0 of 4 calls behave the same.`},
+			`3 breaking differences: the tool "echo" is gone; add: "precision" is now required; tools/call add: now fails. ` +
+				`2 differences in behaviour: prompts/list: new request; tools/call echo: no longer sent. 0 of 4 calls behave the same.`},
 		{"rev 2025-06-18\n> tools/call {\"name\":\"f\"}\nb+ 1234567us\n< {\"content\":[]}", "1 difference in timing: tools/call f: slower, 1.24s instead of 1ms. 1 of 1 call behaves the same."},
 		{`rev 2025-06-18
 			> tools/call {"name":"f","_meta":{"progressToken":1}}
@@ -242,11 +242,11 @@ func TestSummaries(t *testing.T) {
 			> tools/call {"name":"g"}
 			a< {"content":[]}
 			b< {"content":[],"isError":true}`,
-			"1 breaking difference: tools/call g: it fails now. 5 differences in behaviour: tools/call f: notifications/progress is missing, $.result.content[0].text changed; " +
+			"1 breaking difference: tools/call g: now fails. 5 differences in behaviour: tools/call f: notifications/progress is missing, $.result.content[0].text changed; " +
 				"x: description changed; and more. 0 of 3 calls behave the same."},
 		{"> initialize {\"protocolVersion\":\"2025-06-18\"}\na< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"a\"}}\n" +
 			"b< {\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"b\"}}",
-			"1 breaking difference: $.server.capabilities.tools: the server cannot do it any more. 1 difference in behaviour: $.server.info.name: changed."},
+			"1 breaking difference: $.server.capabilities.tools: the server no longer supports it. 1 difference in behaviour: $.server.info.name: changed."},
 		{many(6), "6 differences in behaviour: tools/call a: $.result.structuredContent.w changed; tools/call b: $.result.structuredContent.w changed; " +
 			"tools/call c: $.result.structuredContent.w changed; and more. 6 cosmetic differences. 0 of 6 calls behave the same."},
 	} {

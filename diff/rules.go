@@ -159,9 +159,9 @@ func (e *engine) expect(w *where, f *finding) bool {
 			return true
 		default:
 			f.class, f.same = Expected, true
-			f.reason, f.page = "it is new in "+string(r.since), string(r.since)+"/"+r.page
+			f.reason, f.page = "new in "+string(r.since), string(r.since)+"/"+r.page
 			if lacks >= r.since { // it was removed
-				f.reason = "it is gone in " + string(r.until)
+				f.reason = "removed in " + string(r.until)
 				if r.until != "" {
 					f.page = string(has) + "/" + r.page
 				}
@@ -177,7 +177,7 @@ func (e *engine) classify(w *where, f *finding) {
 	switch {
 	case f.kind == Changed && e.samePseudonyms(f.a, f.b):
 		f.class, f.same = Cosmetic, true
-		f.reason = "each recording masks secrets under its own names"
+		f.reason = "each recording has its own pseudonyms"
 	case w.part == fault:
 		e.errorMember(w, f)
 	case isEmpty(w, f):
@@ -248,12 +248,12 @@ func greeted(f *finding) {
 	case what == "info" && (last != "name" || who == "client"):
 		f.class = Cosmetic
 		if last == "version" {
-			f.what = "the " + who + " is another version"
+			f.what = "the " + who + " has another version"
 		}
 	case what == "instructions":
-		f.reason = "models read it"
+		f.reason = "models read this text"
 	case who == "server" && (f.kind == Removed || f.kind == Changed && f.a.True()):
-		f.class, f.what = Breaking, "the server cannot do it any more"
+		f.class, f.what = Breaking, "the server no longer supports it"
 	}
 }
 
@@ -262,17 +262,17 @@ func defined(f *finding) {
 	last := f.path[len(f.path)-1].Name
 	switch {
 	case onPath(f.path, "title"), onPath(f.path, "icons"):
-		f.class, f.reason = Cosmetic, "it is for people to look at"
+		f.class, f.reason = Cosmetic, "only shown to people"
 	case last == "description":
-		f.reason = "models read it"
+		f.reason = "models read this text"
 	case last == "outputSchema" && f.kind == Removed:
-		f.class, f.what = Breaking, "its results have no schema any more"
+		f.class, f.what = Breaking, "results no longer have a schema"
 	case last == "taskSupport":
 		if before, after := taskSupport(f.a), taskSupport(f.b); after == "required" || before != after && after == "forbidden" {
-			f.class, f.what = Breaking, "calls with or without a task are refused now"
+			f.class, f.what = Breaking, "calls with or without a task are now refused"
 		}
 	case last == "required" && f.b.True():
-		f.class, f.what = Breaking, "the argument is required now"
+		f.class, f.what = Breaking, "the argument is now required"
 	}
 }
 

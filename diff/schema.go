@@ -15,8 +15,8 @@ type effect uint8
 const (
 	neither effect = iota
 	unclear        // unknown
-	tighter        // it allows less
-	looser         // it allows more
+	tighter        // allows less
+	looser         // allows more
 	both           // less of one thing and more of another
 	gone           // a property was removed
 	words          // only text for people changed
@@ -24,8 +24,8 @@ const (
 )
 
 var effectReasons = map[effect]string{
-	both: "it allows other values", unclear: "whether it allows less cannot be told",
-	tighter: "it allows less", looser: "it allows more", texts: "models read it",
+	both: "allows other values", unclear: "cannot tell whether allows less",
+	tighter: "allows less", looser: "allows more", texts: "models read this text",
 }
 
 // A direction is the direction of the values that a schema describes.
@@ -77,7 +77,7 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 	}
 	x.compare(path, a, b)
 	if x.left < 0 || x.cut {
-		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "it is too intertwined to be compared in full"})
+		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, a: a, b: b, what: "too complex to compare in full"})
 	}
 }
 
@@ -148,13 +148,13 @@ func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	nothing := func(v jsontree.Value) bool { return v.Kind() == jsontree.Bool && !v.True() }
 	switch {
 	case nothing(b) && !nothing(a):
-		x.report(Changed, tighter, path, a, b, "nothing is allowed here any more")
+		x.report(Changed, tighter, path, a, b, "no longer allows any value")
 	case nothing(a) && !nothing(b):
-		x.report(Changed, looser, path, a, b, "something is allowed here now")
+		x.report(Changed, looser, path, a, b, "now allows values")
 	case !isSchema(a) || !isSchema(b):
-		x.report(Changed, neither, path, a, b, "it is no schema")
+		x.report(Changed, neither, path, a, b, "not a schema")
 	case a.Opaque() || b.Opaque():
-		x.report(Changed, unclear, path, a, b, "it is too large to be compared")
+		x.report(Changed, unclear, path, a, b, "too large to compare")
 	case x.choice(path, a, b):
 	default:
 		x.types(path, a, b)
@@ -203,9 +203,9 @@ func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 		}
 		return all
 	}
-	does, what, most, least := unclear, "there is a choice now", looser, tighter
+	does, what, most, least := unclear, "now a choice", looser, tighter
 	if nameA != "" {
-		what, most, least = "there is no choice any more", tighter, looser
+		what, most, least = "no longer a choice", tighter, looser
 	}
 	// One alternative that allows as much as before is enough.
 	all := true
@@ -292,10 +292,10 @@ func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effec
 	}
 }
 
-// noneBeside are the keywords that do not constrain a reference beside them.
+// noneBeside are the keywords that do not constrain a reference in the same schema.
 var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
 
-// whole resolves a reference and merges the keywords beside it, which count since draft
+// whole resolves a reference and merges the keywords next to it, which count since draft
 // 2019-09.
 func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	for range maxRefs {

@@ -18,7 +18,7 @@ func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
 		if !v.Opaque() && !w.Opaque() {
 			x.keyword(name, at, v, w)
 		} else if !v.Equal(w) {
-			x.report(Changed, unclear, at, v, w, "it is too large to be compared")
+			x.report(Changed, unclear, at, v, w, "too large to compare")
 		}
 	})
 }
@@ -90,7 +90,7 @@ func isZero(v jsontree.Value) bool {
 	return !v.Exists() || v.Kind() == jsontree.Number && ok && order == 0
 }
 
-// limit compares limits. If up is 1, a higher limit allows less; if it is -1, a lower one.
+// limit compares limits. If up is 1, a higher limallows less; if it is -1, a lower one.
 func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	does, order, ok := neither, 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
 	if ok {
@@ -145,12 +145,12 @@ func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
 	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
 	for _, v := range elements(b) {
 		if !inA[v.Hash()] {
-			x.differ(tighter, path, jsontree.Value{}, v, quoted(v.Text())+" is required now")
+			x.differ(tighter, path, jsontree.Value{}, v, quoted(v.Text())+" is now required")
 		}
 	}
 	for _, v := range elements(a) {
 		if name := v.Text(); !inB[v.Hash()] && !(before[name] && !after[name]) {
-			x.differ(looser, path, v, jsontree.Value{}, quoted(name)+" is not required any more")
+			x.differ(looser, path, v, jsontree.Value{}, quoted(name)+" is no longer required")
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (s typeSet) String() string {
 }
 
 // typesOf returns the types that a schema allows by its type, or by alternatives that have
-// nothing but a type.
+// only a type.
 func typesOf(v jsontree.Value) typeSet {
 	for _, set := range []typeSet{declared(v.Get("type")), altTypes(v)} {
 		if set != 0 {
@@ -297,14 +297,14 @@ func onlyTypes(v jsontree.Value) bool {
 // types compares the allowed types.
 func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
 	before, after := typesOf(a), typesOf(b)
-	does, what := both, "it is "+after.String()+" now instead of "+before.String()
+	does, what := both, after.String()+" instead of "+before.String()
 	switch {
 	case before == after:
 		return
 	case after&^before == 0:
-		does, what = tighter, "it may not be "+(before&^after).String()+" any more"
+		does, what = tighter, "no longer allows "+(before&^after).String()
 	case before&^after == 0:
-		does, what = looser, "it may be "+(after&^before).String()+" too"
+		does, what = looser, "now also allows "+(after&^before).String()
 	}
 	x.report(Changed, does, path.With(jsontree.To("type")), a.Get("type"), b.Get("type"), what)
 }
@@ -322,16 +322,16 @@ func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	case !wholeA.Exists() && !wholeB.Exists():
 		return
 	case !wholeA.Exists():
-		x.differ(tighter, at, wholeA, wholeB, "only some values are allowed now")
+		x.differ(tighter, at, wholeA, wholeB, "now allows only some values")
 		return
 	case !wholeB.Exists():
-		x.differ(looser, at, wholeA, wholeB, "any value is allowed now")
+		x.differ(looser, at, wholeA, wholeB, "now allows any value")
 		return
 	}
 	inA, inB := hashes(la), hashes(lb)
 	for _, v := range la {
 		if !inB[v.Hash()] {
-			x.differ(tighter, at, v, jsontree.Value{}, inWords(v)+" is not allowed any more")
+			x.differ(tighter, at, v, jsontree.Value{}, inWords(v)+" is no longer allowed")
 		}
 	}
 	for _, v := range lb {

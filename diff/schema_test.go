@@ -72,7 +72,7 @@ func TestSchemaThatRefersToItself(t *testing.T) {
 }
 
 // TestMergedSchemaOfAnEnemy has schemas that would have to be written anew without an end,
-// and choices within choices. What cannot be compared in full is told.
+// and choices within choices. What cannot be compared in full is reported.
 func TestMergedSchemaOfAnEnemy(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {

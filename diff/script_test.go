@@ -26,9 +26,9 @@ import (
 //
 // A line that begins with a or b, as in a>, is in that session only, and one with
 // c or d in that baseline. A request
-// may have a name, >@x, by which it is answered, <@x; without one the latest is
+// may have a name, >@x, by which has a response, <@x; without one the latest is
 // meant. $id in params stands for the id of the latest request, $x for that of
-// the one named x. A line that begins with = says what is told of:
+// the one named x. A line that begins with = is an expected difference:
 //
 //	= CLASS KIND PLACE PATH [| part of a text] [xTIMES]
 type script struct {

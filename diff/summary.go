@@ -127,11 +127,11 @@ func (d *Difference) clause() (call, what string) {
 	case d.Kind == Slower || d.Kind == Faster:
 		what = d.Kind.String() + ", " + d.Durations()
 	case d.What == neverPlayed:
-		what = "never played"
+		what = neverPlayed
 	case d.In == InCall && d.Kind == Removed && d.A == d.CallA:
-		what = "not asked any more"
+		what = "no longer sent"
 	case d.In == InCall && d.Kind == Added && d.B == d.CallB:
-		what = "asked now"
+		what = "new request"
 	case d.names:
 		return "", what
 	case what == "" && d.Message != "" && d.Path == "$.params" && d.Kind == Removed:

@@ -96,16 +96,16 @@ func (e *engine) compareEach(g *timedGroup) {
 		case len(g.pairs) == 1:
 			e.reportTimes(worst, kind, worst.a.own, worst.b.own, "")
 		default:
-			e.reportTimes(worst, kind, worst.a.own, worst.b.own, fmt.Sprintf("%d of %d calls, this one most of all", n, len(g.pairs)))
+			e.reportTimes(worst, kind, worst.a.own, worst.b.own, fmt.Sprintf("%d of %d calls, this one the most", n, len(g.pairs)))
 		}
 	}
 }
 
 func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string) {
-	w := p.of(InAnswer, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref(), p.b.answer.ref())
+	w := p.of(InResponse, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref(), p.b.answer.ref())
 	f := &finding{class: Timing, kind: kind, path: jsontree.Path{jsontree.To("time")}, what: what, slow: &slowness{a, b}}
 	if p.a.method == "initialize" {
-		f.reason = "a server that is started for it takes its time"
+		f.reason = "includes the start of the server"
 	}
 	e.report(w, f)
 }

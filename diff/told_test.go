@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A number in a definition that is only written in another way is told of as that.
+// A number in a definition that is only spelled differently is reported as such.
 func TestRespelledDefinition(t *testing.T) {
 	r, _ := compareScript(t, `
 		rev 2025-11-25
@@ -98,13 +98,13 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 		}
 		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
 		r := compare(t, web, ended, Options{})
-		if got := !strings.Contains(told(r), "result it is answered"); got != same {
+		if got := !strings.Contains(told(r), "result has a response"); got != same {
 			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
 		}
 	}
 }
 
-// What a schema says that no number is a multiple of is compared, not divided by.
+// An invalid multipleOf in a schema is compared, and not used as a divisor.
 func TestMultiples(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string

@@ -1,12 +1,12 @@
-// Package export writes recordings in the formats of other tools: HAR for the
-// network panels of browsers, OpenTelemetry traces, and Mermaid for Markdown.
+// Package export writes recordings as text, as package tap/text reads it, and in the
+// formats of other tools: HAR for the network panels of browsers, OpenTelemetry traces,
+// and Mermaid for Markdown.
 //
-// A [Writer] takes the frames of one recording in order and writes as it goes. It
-// holds what is open and a bounded beginning of each body. The package is pure; the
-// command line and the viewer use it.
+// A [Writer] converts the frames of one recording, in order. Its memory is bounded except for
+// open calls. The package is pure; the command line and the viewer use it.
 //
-// All of these formats lose the exact bytes, stderr, and what is not a message. NDJSON
-// (package tap/text) loses nothing.
+// The formats of other tools lose the exact bytes, stderr, and what is not a message.
+// NDJSON loses nothing.
 package export
 
 import (
@@ -19,13 +19,13 @@ import (
 
 // A Writer writes a recording in one format.
 type Writer interface {
-	// Add takes the next frame. It keeps nothing of f.
+	// Add adds the next frame. It does not retain f.
 	Add(f *tap.Frame) error
-	// Close writes what is open and the end. The file is valid even without frames.
+	// Close writes open entries and the end. The file is valid even without frames.
 	Close() error
 }
 
-// About describes a recording, beside its frames.
+// About describes a recording apart from its frames.
 type About struct {
 	Header tap.Header
 	// Facts are those of the whole recording, from its tally: a diagram begins with
@@ -36,6 +36,11 @@ type About struct {
 	// Raw writes all bytes of a frame that is not loaded whole. May be nil if there
 	// is none.
 	Raw func(w io.Writer, f tap.Frame) error
+	// Status, Duration and Gaps are those of [text.Head], which NDJSON and transcripts
+	// have.
+	Status   string
+	Duration time.Duration
+	Gaps     []tap.Range
 	// MaxBody is the largest number of bytes of a body in HAR; 0 means
 	// [DefaultMaxBody].
 	MaxBody int

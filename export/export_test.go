@@ -112,8 +112,7 @@ func readOTLP(t *testing.T, text string) (spans []Span) {
 
 var mermaidForm = regexp.MustCompile("^```mermaid\nsequenceDiagram\n    participant C as [^\n;#]+\n    participant S as [^\n]+\n(    (Note over C,S|[CS](->>|-->>|--x|-x|-\\))[CS]): ([^\n;]|#\\w+;)*\n)*```\n$")
 
-// Each of the recorded sessions is valid in each format, and nothing of it is
-// missing.
+// TestRecordedSessions checks that each recorded session is valid and complete in each format.
 func TestRecordedSessions(t *testing.T) {
 	s := schema(t)
 	names, err := filepath.Glob("../testdata/sessions/*.txtar")
@@ -130,24 +129,24 @@ func TestRecordedSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		about := testAbout(head.Header.Transport)
-		asked, said := 0, 0
+		calls, messages := 0, 0
 		tracker := session.Tracker{}
 		for i := range frames {
 			for _, p := range tracker.Add(&frames[i]).Parts {
-				if said++; p.Role == session.RoleRequest {
-					asked++
+				if messages++; p.Role == session.RoleRequest {
+					calls++
 				}
 			}
 		}
 		f := readHAR(t, s, exported(t, "har", about, frames))
-		if len(f.Log.Entries) == 0 && said > 0 {
+		if len(f.Log.Entries) == 0 && messages > 0 {
 			t.Errorf("%s: no entries", name)
 		}
-		if spans := readOTLP(t, exported(t, "otlp", about, frames)); len(spans) != asked {
-			t.Errorf("%s: %d spans of %d calls", name, len(spans), asked)
+		if spans := readOTLP(t, exported(t, "otlp", about, frames)); len(spans) != calls {
+			t.Errorf("%s: %d spans of %d calls", name, len(spans), calls)
 		}
 		d := exported(t, "mermaid", about, frames)
-		if !mermaidForm.MatchString(d) || strings.Count(d, "\n") < said {
+		if !mermaidForm.MatchString(d) || strings.Count(d, "\n") < messages {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
@@ -214,7 +213,7 @@ func TestOTLPSpans(t *testing.T) {
 			}
 		}
 	}
-	// Zeros are no ids, and what is no traceparent is none.
+	// Zeros are not ids, and an invalid traceparent is ignored.
 	for _, bad := range []string{"00-00000000000000000000000000000000-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", "x", ""} {
 		spans := readOTLP(t, exported(t, "otlp", testAbout("stdio"), lines(`> {"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"traceparent":"`+bad+`"}}}`)))
 		if len(spans) != 1 || spans[0].Parent != "" {

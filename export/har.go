@@ -1,6 +1,7 @@
 package export
 
 import (
+	"container/list"
 	"io"
 	"time"
 
@@ -32,13 +33,14 @@ type HAR struct {
 	begun bool
 	some  bool // an entry was written
 
+	// Entries without an end: by exchange, or by request on stdio, and all of them, the
+	// oldest first, with the number of bytes in them.
 	open    map[uint64]*exchange
-	queue   []*exchange // those without an end, the oldest first, and some that have ended
-	held    int64       // bytes in them
+	pending map[session.Ref]*exchange
+	queue   list.List
+	held    int64
 	tracker session.Tracker
-	asked   map[session.Ref]*exchange
 	last    time.Duration
-	origin  string
 }
 
 // NewHAR returns a Writer of an HTTP Archive.
@@ -48,7 +50,7 @@ func NewHAR(w io.Writer, about About) *HAR {
 	}
 	return &HAR{
 		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
-		asked: map[session.Ref]*exchange{}, origin: about.Header.Upstream,
+		pending: map[session.Ref]*exchange{},
 	}
 }
 
@@ -102,13 +104,8 @@ func (h *HAR) Close() error {
 	if err := h.begin(); err != nil {
 		return err
 	}
-	for _, x := range inOrder(h.open) {
-		if err := h.write(x); err != nil {
-			return err
-		}
-	}
-	for _, x := range inOrder(h.asked) {
-		if err := h.write(x); err != nil {
+	for h.queue.Len() > 0 {
+		if err := h.writeOldest(); err != nil {
 			return err
 		}
 	}
@@ -126,27 +123,24 @@ const (
 // wait adds an entry to those without an end, and writes the oldest ones if there are
 // too many.
 func (h *HAR) wait(x *exchange) error {
-	h.queue = append(h.queue, x)
-	for len(h.open)+len(h.asked) > MaxEntries || h.held > MaxHeld && len(h.queue) > 1 {
-		oldest := h.queue[0]
-		h.queue[0] = nil
-		if h.queue = h.queue[1:]; oldest.written {
-			continue
-		}
-		if h.open[oldest.number] == oldest {
-			delete(h.open, oldest.number)
-		}
-		delete(h.asked, oldest.ref)
-		if err := h.write(oldest); err != nil {
+	x.place = h.queue.PushBack(x)
+	for h.queue.Len() > MaxEntries || h.held > MaxHeld && h.queue.Len() > 1 {
+		if err := h.writeOldest(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (h *HAR) writeOldest() error { return h.write(h.queue.Front().Value.(*exchange)) }
+
 // write writes an entry.
 func (h *HAR) write(x *exchange) error {
-	x.written = true
+	if x.place != nil {
+		h.queue.Remove(x.place)
+		delete(h.open, x.number)
+		delete(h.pending, x.ref)
+	}
 	h.held -= x.held
 	line, err := escape.JSON(h.entry(x))
 	if err != nil {

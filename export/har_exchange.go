@@ -1,12 +1,11 @@
 package export
 
 import (
-	"cmp"
+	"container/list"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,21 +18,21 @@ import (
 // An exchange is an entry that is not written yet.
 type exchange struct {
 	number      uint64
-	ref         session.Ref // of a request on stdio
-	written     bool
+	ref         session.Ref   // of a request on stdio
+	place       *list.Element // in the queue, nil if it was never there
 	first, last uint64
 	request     tap.Event
 	response    tap.Event
 	up, down    body
-	// began and sent are the times of the first and last byte of the request, answered
+	// began and sent are the times of the first and last byte of the request, responded
 	// that of the first byte of the response, ended that of the end.
-	began, sent, answered, ended time.Duration
-	over                         bool
-	end                          tap.Event
-	sockets                      []harMessage
-	dropped, cut                 int // messages of a WebSocket that are missing, or not whole
-	held                         int64
-	comment                      string
+	began, sent, responded, ended time.Duration
+	over                          bool
+	end                           tap.Event
+	sockets                       []harMessage
+	dropped, cut                  int // messages of a WebSocket that are missing, or cut
+	held                          int64
+	comment                       string
 }
 
 // A body is the beginning of a body.
@@ -49,7 +48,7 @@ const (
 	maxSocketBytes = 64 << 20
 )
 
-var errEnough = errors.New("enough")
+var errEnough = errors.New("enough") // ends WriteRaw
 
 // A limited keeps the first bytes of what is written.
 type limited struct {
@@ -67,8 +66,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take adds a frame to a body of an exchange.
-func (h *HAR) take(x *exchange, b *body, f *tap.Frame) error {
+// addBytes adds a frame to a body of an exchange.
+func (h *HAR) addBytes(x *exchange, b *body, f *tap.Frame) error {
 	before := len(b.bytes)
 	defer func() {
 		h.held += int64(len(b.bytes) - before)
@@ -90,7 +89,7 @@ func (h *HAR) take(x *exchange, b *body, f *tap.Frame) error {
 	return nil
 }
 
-// addHTTP takes a frame of an HTTP recording.
+// addHTTP adds a frame of an HTTP recording.
 func (h *HAR) addHTTP(e *session.Entry) error {
 	f := e.Frame
 	if f.Exchange == 0 {
@@ -112,9 +111,9 @@ func (h *HAR) addHTTP(e *session.Entry) error {
 		return h.socket(x, f)
 	case f.Lane == tap.ToServer:
 		x.sent = f.At
-		return h.take(x, &x.up, f)
+		return h.addBytes(x, &x.up, f)
 	}
-	return h.take(x, &x.down, f)
+	return h.addBytes(x, &x.down, f)
 }
 
 func (h *HAR) event(x *exchange, entry *session.Entry) error {
@@ -126,12 +125,11 @@ func (h *HAR) event(x *exchange, entry *session.Entry) error {
 		if e.Status >= 200 || e.Status == 101 {
 			x.response = e
 		}
-		if x.answered == 0 {
-			x.answered = f.At - f.Took
+		if x.responded == 0 {
+			x.responded = f.At - f.Took
 		}
 	case tap.EventEnd:
 		x.end, x.over = e, true
-		delete(h.open, x.number)
 		return h.write(x)
 	}
 	return nil
@@ -139,14 +137,14 @@ func (h *HAR) event(x *exchange, entry *session.Entry) error {
 
 var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
 
-// socket takes a message of a WebSocket, up to [About.MaxBody].
+// socket adds a message of a WebSocket, up to [About.MaxBody].
 func (h *HAR) socket(x *exchange, f *tap.Frame) error {
 	if len(x.sockets) >= maxSockets || x.down.size > maxSocketBytes {
 		x.dropped++
 		return nil
 	}
 	var message body
-	if err := h.take(x, &message, f); err != nil {
+	if err := h.addBytes(x, &message, f); err != nil {
 		return err
 	}
 	x.down.size += message.size
@@ -162,16 +160,6 @@ func (h *HAR) socket(x *exchange, f *tap.Frame) error {
 	}
 	x.sockets = append(x.sockets, m)
 	return nil
-}
-
-// inOrder returns the exchanges in the order in which they began.
-func inOrder[K comparable](open map[K]*exchange) []*exchange {
-	var all []*exchange
-	for _, x := range open {
-		all = append(all, x)
-	}
-	slices.SortFunc(all, func(a, b *exchange) int { return cmp.Compare(a.first, b.first) })
-	return all
 }
 
 // entry makes the entry of an exchange.
@@ -200,23 +188,26 @@ func (h *HAR) entry(x *exchange) harEntry {
 		}
 	}
 	if x.response.By == "tap" {
-		e.Comment = strings.TrimSpace(e.Comment + " answered by mcptap itself")
+		e.Comment = strings.TrimSpace(e.Comment + " response of mcptap itself")
 	}
 	return e
 }
 
 // timings divides the time of an exchange into sending, waiting and receiving.
 func timings(x *exchange) harTimings {
-	answered := x.answered
-	if answered == 0 {
-		answered = x.ended
+	responded := x.responded
+	if responded == 0 {
+		responded = x.ended
 	}
-	sent := min(x.sent, answered)
+	sent := min(x.sent, responded)
 	return harTimings{
 		Blocked: -1, DNS: -1, Connect: -1, SSL: -1,
-		Send: millis(sent - x.began), Wait: millis(answered - sent), Receive: millis(x.ended - answered),
+		Send: millis(sent - x.began), Wait: millis(responded - sent), Receive: millis(x.ended - responded),
 	}
 }
+
+// millis is a duration in HAR.
+func millis(d time.Duration) float64 { return float64(max(d, 0)) / 1e6 }
 
 func (h *HAR) requestOf(x *exchange) harRequest {
 	r := harRequest{
@@ -254,7 +245,7 @@ func (h *HAR) responseOf(x *exchange) harResponse {
 	return r
 }
 
-// text returns a body in a form that JSON can hold.
+// text returns a body as a JSON string, and its encoding if it is not UTF-8.
 func (b *body) text() (text, encoding string) {
 	if utf8.Valid(b.bytes) {
 		return string(b.bytes), ""
@@ -277,7 +268,7 @@ func (h *HAR) url(target string) string {
 	if !strings.HasPrefix(target, "/") {
 		target = "/" + target
 	}
-	origin := strings.TrimSuffix(h.origin, "/")
+	origin := strings.TrimSuffix(h.about.Header.Upstream, "/")
 	if !strings.Contains(origin, "://") {
 		origin = "http://unknown.invalid"
 	}

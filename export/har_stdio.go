@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// addStdio takes a frame of a stdio recording.
+// addStdio adds a frame of a stdio recording.
 func (h *HAR) addStdio(r *session.Entry) error {
 	for i := range r.Parts {
 		if err := h.message(r, i); err != nil {
@@ -20,35 +20,34 @@ func (h *HAR) addStdio(r *session.Entry) error {
 	return nil
 }
 
-// message makes of a message an entry, or the answer in one.
+// message makes an entry of a message, or adds the response to one.
 func (h *HAR) message(r *session.Entry, i int) error {
 	f, p := r.Frame, &r.Parts[i]
 	switch p.Kind {
 	case jsonrpc.Request:
 		x := h.posted(r, i)
-		if err := h.take(x, &x.up, f); err != nil {
+		if err := h.addBytes(x, &x.up, f); err != nil {
 			return err
 		}
 		x.ref = p.Message
-		h.asked[p.Message] = x
+		h.pending[p.Message] = x
 		return h.wait(x)
 	case jsonrpc.Notification:
 		x := h.posted(r, i)
 		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}
-		x.over, x.answered = true, f.At
-		if err := h.take(x, &x.up, f); err != nil {
+		x.over, x.responded = true, f.At
+		if err := h.addBytes(x, &x.up, f); err != nil {
 			return err
 		}
 		return h.write(x)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		x := h.asked[p.Request]
+		x := h.pending[p.Request]
 		if x == nil || p.Role == session.RoleOrphan {
 			return nil
 		}
-		delete(h.asked, p.Request)
 		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: [][2]string{{"Content-Type", "application/json"}}}
-		x.answered, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
-		if err := h.take(x, &x.down, f); err != nil {
+		x.responded, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
+		if err := h.addBytes(x, &x.down, f); err != nil {
 			return err
 		}
 		return h.write(x)
@@ -56,7 +55,7 @@ func (h *HAR) message(r *session.Entry, i int) error {
 	return nil
 }
 
-// posted is the entry of a message that is sent.
+// posted makes the entry of a request or notification.
 func (h *HAR) posted(r *session.Entry, i int) *exchange {
 	f, l := r.Frame, view.NewMessageRow(r, i)
 	label := h.about.Header.Label

@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An httpRecording makes frames of exchanges.
+// An httpRecording collects frames of exchanges.
 type httpRecording struct {
 	frames []tap.Frame
 	at     time.Duration
@@ -24,30 +24,30 @@ func (r *httpRecording) add(x uint64, lane tap.Lane, form tap.Form, raw string) 
 	r.frames = append(r.frames, tap.Frame{Seq: uint64(len(r.frames) + 1), At: r.at, Exchange: x, Lane: lane, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
 }
 
-func (r *httpRecording) life(x uint64, event string) { r.add(x, tap.Lifecycle, tap.FormLine, event) }
+func (r *httpRecording) event(x uint64, event string) { r.add(x, tap.Lifecycle, tap.FormLine, event) }
 
 func TestHAROfHTTP(t *testing.T) {
 	r := &httpRecording{}
-	r.life(0, `{"event":"start","transport":"http"}`)
-	r.life(1, `{"event":"request","conn":7,"proto":"HTTP/1.1","method":"POST","target":"/mcp?a=1&b=x%20y","header":[["Host","h"],["Content-Type","application/json"],["Cookie","a=masked:1; b=2"]]}`)
+	r.event(0, `{"event":"start","transport":"http"}`)
+	r.event(1, `{"event":"request","conn":7,"proto":"HTTP/1.1","method":"POST","target":"/mcp?a=1&b=x%20y","header":[["Host","h"],["Content-Type","application/json"],["Cookie","a=masked:1; b=2"]]}`)
 	r.add(1, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	r.life(2, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`)
-	r.life(1, `{"event":"response","status":100}`)
-	r.life(1, `{"event":"response","proto":"HTTP/1.1","status":200,"reason":"OK","header":[["content-type","text/event-stream"],["Set-Cookie","s=1; Path=/"]]}`)
+	r.event(2, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`)
+	r.event(1, `{"event":"response","status":100}`)
+	r.event(1, `{"event":"response","proto":"HTTP/1.1","status":200,"reason":"OK","header":[["content-type","text/event-stream"],["Set-Cookie","s=1; Path=/"]]}`)
 	r.add(1, tap.ToClient, tap.FormEvent, "data: {\"jsonrpc\":\"2.0\",\n\n")
-	r.life(2, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`)
+	r.event(2, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`)
 	r.add(1, tap.ToClient, tap.FormEvent, "data: x\x1b[31m\u202e\n\n")
 	r.add(2, tap.ToServer, tap.FormText, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	r.add(2, tap.ToClient, tap.FormBinary, "\xff\x00")
-	r.life(1, `{"event":"end","bytes_up":41,"bytes_down":99}`)
-	r.life(3, `{"event":"request","proto":"HTTP/1.1","method":"POST","target":"http://other.example/x"}`)
+	r.event(1, `{"event":"end","bytes_up":41,"bytes_down":99}`)
+	r.event(3, `{"event":"request","proto":"HTTP/1.1","method":"POST","target":"http://other.example/x"}`)
 	r.add(3, tap.ToServer, tap.FormBody, "\xff\xfe")
 	r.add(4, tap.ToServer, tap.FormBody, `{}`)
 	about := testAbout("http")
 	about.Header.Upstream = "https://example.com"
 	text := exported(t, "har", about, r.frames)
 	if strings.ContainsAny(text, "\x1b\u202e") {
-		t.Error("what is recorded reaches the terminal")
+		t.Error("recorded text is not escaped")
 	}
 	f := readHAR(t, schema(t), text)
 	if len(f.Log.Entries) != 4 || f.Log.Comment != "" {
@@ -74,12 +74,12 @@ func TestHAROfHTTP(t *testing.T) {
 	}
 }
 
-// No more of a body is held than was asked for, however it is loaded.
+// TestHARKeepsTheBeginning checks the limit of bodies, however they are loaded.
 func TestHARKeepsTheBeginning(t *testing.T) {
 	r := &httpRecording{}
-	r.life(1, `{"event":"request","method":"POST","target":"/","proto":"HTTP/1.1"}`)
+	r.event(1, `{"event":"request","method":"POST","target":"/","proto":"HTTP/1.1"}`)
 	r.add(1, tap.ToServer, tap.FormBody, strings.Repeat("a", 60))
-	r.life(1, `{"event":"response","status":200,"proto":"HTTP/1.1"}`)
+	r.event(1, `{"event":"response","status":200,"proto":"HTTP/1.1"}`)
 	for range 1000 {
 		r.add(1, tap.ToClient, tap.FormEvent, strings.Repeat("b", 30))
 	}
@@ -100,7 +100,7 @@ func TestHARKeepsTheBeginning(t *testing.T) {
 	}
 }
 
-// Whatever the frames are, the files are files.
+// TestHostileRecordings checks that the files are valid whatever the frames are.
 func TestHostileRecordings(t *testing.T) {
 	s := schema(t)
 	for _, transport := range []string{"stdio", "http", ""} {
@@ -135,8 +135,9 @@ func TestEmptyRecordings(t *testing.T) {
 	}
 }
 
-// Requests without an end do not gather in memory: the oldest are written as they are.
-func TestHARWaitsForFewEntries(t *testing.T) {
+// TestHAREntriesAreBounded checks that with too many requests without an end the oldest are
+// written.
+func TestHAREntriesAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	h := NewHAR(&out, About{Header: tap.Header{Transport: "stdio"}})
 	const more = 100
@@ -145,8 +146,8 @@ func TestHARWaitsForFewEntries(t *testing.T) {
 		if err := h.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}); err != nil {
 			t.Fatal(err)
 		}
-		if len(h.asked) > MaxEntries {
-			t.Fatalf("%d entries wait", len(h.asked))
+		if len(h.pending) > MaxEntries {
+			t.Fatalf("%d entries are pending", len(h.pending))
 		}
 	}
 	if err := h.Close(); err != nil {
@@ -163,12 +164,12 @@ func TestHARWaitsForFewEntries(t *testing.T) {
 	}
 }
 
-// A large WebSocket message is not loaded with its frame.
+// TestHARWebSocketMessagesAreWhole reads large messages, which their frames do not have whole.
 func TestHARWebSocketMessagesAreWhole(t *testing.T) {
 	large := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`
 	r := &httpRecording{}
-	r.life(1, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`)
-	r.life(1, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`)
+	r.event(1, `{"event":"request","proto":"HTTP/1.1","method":"GET","target":"/ws","header":[["Upgrade","websocket"]]}`)
+	r.event(1, `{"event":"response","proto":"HTTP/1.1","status":101,"reason":"Switching Protocols"}`)
 	r.add(1, tap.ToClient, tap.FormText, large)
 	r.add(1, tap.ToClient, tap.FormText, large+large)
 	for i := range r.frames[2:] {

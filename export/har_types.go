@@ -1,7 +1,7 @@
 package export
 
 // The members of HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Names
-// that begin with an underscore are ours or those of Chrome's DevTools, as the
+// that begin with an underscore are those of mcptap or of Chrome's DevTools, as the
 // specification allows.
 type (
 	harNamed struct {
@@ -29,7 +29,7 @@ type (
 		Sockets    []harMessage `json:"_webSocketMessages,omitempty"`
 		Mcptap     harMcptap    `json:"_mcptap"`
 	}
-	// harMcptap says where in the recording an entry comes from.
+	// harMcptap is the place of an entry in the recording.
 	harMcptap struct {
 		First    uint64 `json:"first_seq"`
 		Last     uint64 `json:"last_seq"`

@@ -3,7 +3,9 @@ package export
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
@@ -29,7 +31,7 @@ type Mermaid struct {
 	size    int
 	begun   bool
 	left    int // messages without room
-	silent  int // requests without a response, and without room
+	silent  int // missing responses without room
 }
 
 // NewMermaid returns a Writer of a diagram.
@@ -50,14 +52,14 @@ func (m *Mermaid) begin() error {
 	}
 	m.begun = true
 	return m.line("```mermaid\nsequenceDiagram\n    participant C as %s\n    participant S as %s",
-		words(name(m.about.Facts.Client, "client")), words(name(m.about.Facts.Server, "server")))
+		words(party(m.about.Facts.Client, "client")), words(party(m.about.Facts.Server, "server")))
 }
 
-func name(p session.Party, otherwise string) string {
+func party(p session.Party, otherwise string) string {
 	if p.Name == "" {
 		return otherwise
 	}
-	return strings.TrimSpace(p.Name + " " + p.Version)
+	return view.JoinWords(" ", p.Name, p.Version)
 }
 
 // Add implements [Writer].
@@ -82,7 +84,7 @@ func (m *Mermaid) Add(f *tap.Frame) error {
 	return m.unanswered(r.Ended)
 }
 
-// unanswered draws the responses that did not come.
+// unanswered draws missing responses.
 func (m *Mermaid) unanswered(calls []*session.Call) error {
 	for _, c := range calls {
 		if !c.Status.Unanswered() {
@@ -104,8 +106,7 @@ func (m *Mermaid) unanswered(calls []*session.Call) error {
 }
 
 // message draws an arrow: solid for a request, dashed for a response, with an open
-// head for a notification, with a cross for a failure and for a response that did not
-// come.
+// head for a notification, with a cross for a failure.
 func (m *Mermaid) message(l *view.Row) error {
 	from, to := "C", "S"
 	if l.Part.Lane == tap.ToClient {
@@ -125,7 +126,7 @@ func (m *Mermaid) message(l *view.Row) error {
 			after = " (" + took(l.Part.Latency) + ")"
 		}
 	case jsonrpc.Invalid:
-		arrow, text = "-x", "no message: "+l.About
+		arrow, text = "-x", "invalid: "+l.About
 	}
 	return m.line("    %s%s%s: %d %s%s", from, arrow, to, l.Part.Message.Seq, words(text), after)
 }
@@ -180,13 +181,24 @@ func (m *Mermaid) Close() error {
 	return m.line("```")
 }
 
-// words makes text safe in a diagram: it ends neither the line nor the code block.
+// words makes text safe in a diagram: it cannot end the line or the code block.
 func words(s string) string {
 	s = escape.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
 	if utf8.RuneCountInString(s) > maxWords {
 		s = string([]rune(s)[:maxWords-1]) + "…"
 	}
 	return entities.Replace(s)
+}
+
+// took returns a duration with its unit.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return strconv.FormatInt(d.Microseconds(), 10) + " µs"
+	case d < 10*time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }
 
 var entities = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "\\", "#92;", "`", "#96;",

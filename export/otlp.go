@@ -37,7 +37,7 @@ func (o *OTLP) Add(f *tap.Frame) error {
 	return nil
 }
 
-// Close implements [Writer]. Calls without an end get the recording's.
+// Close implements [Writer]. Calls without an end end with the recording.
 func (o *OTLP) Close() error {
 	o.pending = append(o.pending, o.from.Open()...)
 	return o.flush()
@@ -119,7 +119,7 @@ const (
 	statusFail = 2
 )
 
-// A Scope is what made some spans, and the resource that they belong to.
+// A Scope is the program that made spans, and their resource.
 type Scope struct {
 	Program, Version string
 	Resource         []Attribute
@@ -155,7 +155,7 @@ func texts(pairs ...string) (list []Attribute) {
 	return list
 }
 
-// frameNumber is the attribute for the number of a frame.
+// frameNumber returns the attribute with the number of a frame.
 func frameNumber(seq uint64) Attribute {
 	return Attribute{Key: "mcptap.frame", Value: Value{Int: strconv.FormatUint(seq, 10)}}
 }

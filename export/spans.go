@@ -16,8 +16,8 @@ import (
 )
 
 // Spans makes spans of the calls of one recording, with the names of OpenTelemetry's
-// semantic conventions for MCP. The parent of a span is the one that _meta.traceparent
-// of its request names, or else the call that it belongs to. The calls of a session
+// semantic conventions for MCP. The parent of a span is the one in _meta.traceparent of
+// its request, or else the call that it belongs to. The calls of a session
 // without a traceparent share a trace. The ids depend on the recording's id alone.
 //
 // Memory grows with the number of open calls only.
@@ -43,7 +43,7 @@ func NewSpans(about About) *Spans {
 	return &Spans{about: about, traces: map[session.Ref]traced{}}
 }
 
-// Add takes the next frame and returns the spans of the calls that it ends. It keeps
+// Add adds the next frame and returns the spans of the calls that it ends. It keeps
 // nothing of the frame.
 func (x *Spans) Add(f *tap.Frame) []Span {
 	x.last = max(x.last, f.At)
@@ -99,8 +99,7 @@ const (
 	maxTracestate = 512
 )
 
-// traceContext returns the span that _meta of the params of a request names. It is
-// the zero value if there is none.
+// traceContext returns the span in _meta of the params of a request, or the zero value.
 func traceContext(params []byte) (c spanContext) {
 	if !bytes.Contains(params, []byte(`traceparent`)) {
 		return c
@@ -128,25 +127,25 @@ func traceContext(params []byte) (c spanContext) {
 	return spanContext{trace, span, p.Meta.Tracestate}
 }
 
-// id makes an id that is the same each time and never all zeros.
+// id makes a stable id, which is never all zeros.
 func (x *Spans) id(what string, a, b uint64, size int) string {
 	sum := sha256.Sum256([]byte(what + "/" + x.about.Header.ID + "/" + strconv.FormatUint(a, 10) + "/" + strconv.FormatUint(b, 10)))
 	sum[0] |= 1
 	return hex.EncodeToString(sum[:size])
 }
 
-// traceID is for the calls of a session without a traceparent.
+// traceID is the trace of the calls of a session without a traceparent.
 func (x *Spans) traceID(session int) string { return x.id("trace", uint64(session), 0, 16) }
 
 func (x *Spans) spanID(r session.Ref) string { return x.id("span", r.Seq, uint64(r.Index), 8) }
 
-// targets are the attributes for what a method is about; see [jsonrpc.Subject].
+// targets are the attributes for the subject of a request; see [jsonrpc.Subject].
 var targets = map[string]string{
 	"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name",
 	"resources/read": "mcp.resource.uri", "resources/subscribe": "mcp.resource.uri", "resources/unsubscribe": "mcp.resource.uri",
 }
 
-// span makes a span of a call that has ended, or never will.
+// span makes the span of a call that has ended, or of one without an end.
 func (x *Spans) span(c *session.Call) Span {
 	t, ok := x.traces[c.Ref]
 	if !ok {
@@ -161,7 +160,7 @@ func (x *Spans) span(c *session.Call) Span {
 		TraceID: t.trace, SpanID: t.span, State: t.state, Parent: t.parent, Name: c.Method, Kind: kindClient,
 		Start: nanos(x.about.at(c.At)), End: nanos(x.about.at(end)),
 	}
-	transport, protocol, operation, id, askedBy := "pipe", "", "", "", ""
+	transport, protocol, operation, id, requester := "pipe", "", "", "", ""
 	if c.Exchange > 0 {
 		transport, protocol = "tcp", "http"
 	}
@@ -172,7 +171,7 @@ func (x *Spans) span(c *session.Call) Span {
 		id = in.Name
 	}
 	if c.Lane == tap.ToClient {
-		askedBy = "server"
+		requester = "server"
 	}
 	target := targets[c.Method]
 	subject := c.Subject
@@ -185,7 +184,7 @@ func (x *Spans) span(c *session.Call) Span {
 	s.Attributes = texts("mcp.method.name", c.Method, "jsonrpc.request.id", strings.Trim(string(c.ID), `"`),
 		"mcp.protocol.version", string(c.Revision), "network.transport", transport, "network.protocol.name", protocol,
 		target, subject, "gen_ai.operation.name", operation, "mcp.session.id", id)
-	s.Attributes = append(append(s.Attributes, frameNumber(c.Ref.Seq)), texts("mcptap.asked_by", askedBy)...)
+	s.Attributes = append(append(s.Attributes, frameNumber(c.Ref.Seq)), texts("mcptap.asked_by", requester)...)
 	setStatus(&s, c)
 	for i := range c.Parts {
 		p := &c.Parts[i]
@@ -215,7 +214,7 @@ func setStatus(s *Span, c *session.Call) {
 	case session.CallCancelled, session.CallCancelledLate:
 		kind, message = "cancelled", c.CancelReason
 	default:
-		kind, message = "unanswered", "no answer was recorded ("+c.Status.String()+")"
+		kind, message = "unanswered", "no response was recorded ("+c.Status.String()+")"
 	}
 	s.Attributes = append(s.Attributes, texts("rpc.response.status_code", code, "error.type", kind)...)
 	s.Status = SpanStatus{Message: message, Code: statusFail}

@@ -11,7 +11,7 @@
 //	http.ListenAndServe("127.0.0.1:8080", server) // the URL ends in server.Path()
 //
 // A [Live] server answers, on any transport, what is not in a recording, and [Extended] adds its
-// messages. Package mock/recorded opens files. Package mock/mocktest is for tests in Go.
+// messages. Package recording opens files. Package mock/mocktest is for tests in Go.
 //
 // # Sessions over HTTP
 //

@@ -385,10 +385,10 @@ func (l *Live) event(e *client.Event) {
 		}
 		l.gone(why)
 	case e.Err != nil && l.awaited != nil && l.awaited.out == e.On && l.state == liveOpening:
-		l.gone(fmt.Sprintf("the live server does not take initialize: %v", e.Err))
+		l.gone(fmt.Sprintf("the live server refuses initialize: %v", e.Err))
 	case e.Err != nil && on != nil:
 		l.answered(on)
-		l.refuse(on, fmt.Sprintf("the live server does not answer it: %v", e.Err))
+		l.refuse(on, fmt.Sprintf("the live server sent no response: %v", e.Err))
 	case e.Err == nil:
 		l.message(e, on)
 	}
@@ -539,7 +539,7 @@ func (l *Live) miss(r *liveMessage, why string) (text string) {
 func (l *Live) over(c *conversation) {
 	l.left = true
 	for _, r := range slices.Clone(l.open) {
-		l.miss(r, "the live server did not answer it before the end of the session")
+		l.miss(r, "the live server sent no response before the end of the session")
 		if c.duplex == nil {
 			c.forward(c.streams[r.stream], errorMessage(r.id, -32000, "the session is over"), jsonrpc.ErrorResponse)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A recordingServer is a Server with a live server beside it.
+// A recordingServer is a Server that records from a live server.
 type recordingServer struct {
 	t      *testing.T
 	l      *Live
@@ -206,7 +206,7 @@ func TestRecordingKeepsExchanges(t *testing.T) {
 	answer := `{"jsonrpc":"2.0","id":6,"error":{"code":1,"message":"no"}}`
 	wantLines(t, "on the new one's stream", c.got["new"], `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, answer)
 	wantLines(t, "added", added, "to_server "+liveNew, `to_client {"jsonrpc":"2.0","method":"notifications/message","params":{}}`, "to_client "+answer)
-	if got := strings.Join(c.got["refused"], ""); !strings.Contains(got, "the live server does not answer it: HTTP 401") {
+	if got := strings.Join(c.got["refused"], ""); !strings.Contains(got, "the live server sent no response: HTTP 401") {
 		t.Error(got)
 	}
 }
@@ -258,7 +258,7 @@ func TestRecordingRefuses(t *testing.T) {
 		{"POST", "/mcp", id, "\x00\xff", 400, ""},
 		{"POST", "/mcp", id, liveReady, 202, ""},
 		{"POST", "/mcp", id, "[" + list + "," + list + "]", 200, "no such server"}, // and it is the same session still
-		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 200, "no recorded answer"},
+		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 200, "no recorded response"},
 	} {
 		var header []string
 		if c.header != "" {
@@ -419,7 +419,7 @@ func TestRecordingBounded(t *testing.T) {
 	}
 	mu.Unlock()
 	conn.Close()
-	<-written // nobody gets it, and nobody hangs
+	<-written // the write must return although nothing is read
 	conv.mu.Lock()
 	for _, x := range conv.streams {
 		if n := x.waiting; n > maxWaiting+2*size {

@@ -140,7 +140,7 @@ const (
 	liveNew   = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
 )
 
-// A dialogue is a client by hand on stdio, with a live server beside the recording.
+// A dialogue is a scripted client on stdio, with a live server and a recording.
 type dialogue struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -268,7 +268,7 @@ func TestLiveTwoWorlds(t *testing.T) {
 		`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`,
 	)
 	wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew, `{"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`)
-	wantLines(t, "notes", k.kinds(), "elsewhere")
+	wantLines(t, "notes", k.kinds(), "forwarded")
 }
 
 // A server that is asked nothing new is not even started.
@@ -305,9 +305,9 @@ func TestLiveWithoutAnswer(t *testing.T) {
 			k.hear("serverInfo")
 			k.hear(`"id":6,"error":{"code":-32603`, c.want)
 			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is a miss like any other
-			k.hear(`"id":7`, "no recorded answer for tools/list")
+			k.hear(`"id":7`, "no recorded response for tools/list")
 			wantLines(t, "added", k.end())
-			wantLines(t, "notes", k.kinds(), "elsewhere", "miss", "miss")
+			wantLines(t, "notes", k.kinds(), "forwarded", "miss", "miss")
 		})
 	}
 }
@@ -334,7 +334,7 @@ func TestLiveUnansweredAtTheEnd(t *testing.T) {
 				k.hear(`"id":6,"error":{"code":-32603`, "the live server has ended")
 			}
 			wantLines(t, "added", k.end())
-			wantLines(t, "notes", k.kinds(), "elsewhere", "miss")
+			wantLines(t, "notes", k.kinds(), "forwarded", "miss")
 			if last := k.notes[len(k.notes)-1]; !strings.HasPrefix(last.Text, "tools/call new was not recorded, and the live server ") || last.Subject != "new" {
 				t.Errorf("%+v", last)
 			}
@@ -357,7 +357,7 @@ func TestLiveCancels(t *testing.T) {
 	k.hear("notifications/cancelled", `"requestId":"live-1"`)
 	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6,"reason":"cancelled"}}`)
 	k.hear("seen")
-	k.say(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // both are told
+	k.say(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`) // both servers receive it
 	added := k.end()
 	if len(added) != 5 || !strings.Contains(added[0], `"new"`) || !strings.Contains(added[3], `"requestId":6`) {
 		t.Errorf("%q", added)
@@ -428,7 +428,7 @@ func TestLiveEndsBehindItsAnswers(t *testing.T) {
 	}}
 	note := func(n replay.Note) {
 		if n.Kind == replay.NoteMiss {
-			time.Sleep(10 * time.Millisecond) // whoever does not wait is ahead now
+			time.Sleep(10 * time.Millisecond) // a mock that does not wait would be ahead now
 			noted = true
 		}
 	}

@@ -231,9 +231,9 @@ func (l *loader) inspect(e *session.Entry) {
 		}
 		switch {
 		case p.Role == session.RoleOrphan && id != "" && id != "null":
-			problem("the response with the id %s answers no request", id)
+			problem("the response with the id %s has no request", id)
 		case p.Role == session.RoleRepeat:
-			problem("the response with the id %s answers frame %d, which has a response", id, p.Request.Seq)
+			problem("the response with the id %s is a second response to frame %d", id, p.Request.Seq)
 		}
 	}
 }

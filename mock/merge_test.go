@@ -84,6 +84,6 @@ func TestExtendedIDs(t *testing.T) {
 		t.Error(last)
 	}
 	for range Extended(each(recorded), added) {
-		break // whoever has enough gets no more
+		break // no further frames may be read
 	}
 }

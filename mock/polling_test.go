@@ -129,7 +129,7 @@ func TestServerDoesNotPollOldClients(t *testing.T) {
 	}
 }
 
-// The stream for what belongs to no request is closed where the recorded one was.
+// The stream for messages without a request is closed where the recorded one was.
 func TestServerPollsStandingStreams(t *testing.T) {
 	changed := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 	recorded := []heard{{events: []string{"id: g_0\nretry: 15\ndata: \n\n", eventOf("g_1", changed)}}, {last: "g_1", stays: true}}

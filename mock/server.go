@@ -37,7 +37,7 @@ type ServerOptions struct {
 	// Cut ends each event stream after a number of events, so that the client has to resume
 	// it; 0 means never. In 2026-07-28 streams cannot be resumed, so the request is lost.
 	Cut int
-	// Names are host names of the server, beside localhost and loopback addresses.
+	// Names are host names of the server, in addition to localhost and loopback addresses.
 	// AnyAddress allows any IP address as its name, for a server that listens on others.
 	Names      []string
 	AnyAddress bool
@@ -70,7 +70,7 @@ type Server struct {
 }
 
 // A sessionKey identifies a session without an id by its number in Server.sorter. other is set
-// if the client plays another recorded session beside its own.
+// if the client plays another recorded session in addition to its own.
 type sessionKey struct {
 	number int
 	other  *played
@@ -487,7 +487,7 @@ func (s *Server) enter(r *http.Request) (e entry, number int) {
 	s.exchanges++
 	e = entry{s, s.exchanges}
 	event := tap.Event{Name: tap.EventRequest, Method: r.Method, Target: s.target(r)}
-	// Clients can be told apart by their query.
+	// Clients can be distinguished by their query.
 	event.Target = strings.Replace(event.Target, "?", "%3F", 1)
 	conn := fnv.New64a()
 	_, _ = io.WriteString(conn, r.RemoteAddr)

@@ -204,7 +204,7 @@ func (c *webClient) until(holds func() bool) bool {
 // half plays the client half of a recording: each message when all has come that had
 // come before.
 // Requests are under way together as they were then, and come in recorded order:
-// arrived waits until the server has so many more than before.
+// arrived waits until the server has n more than before.
 func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 	due := 0
 	for i := range beforeEnd(frames) {

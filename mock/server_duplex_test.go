@@ -44,7 +44,7 @@ func (c *duplexClient) add(message string, over bool) {
 	c.came.Broadcast()
 }
 
-// until waits for so many messages, and reports whether they came.
+// until waits for n messages and reports whether they arrived.
 func (c *duplexClient) until(n int) bool {
 	late := time.AfterFunc(soon, func() { c.add("", true) })
 	defer late.Stop()

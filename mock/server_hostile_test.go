@@ -73,7 +73,7 @@ func TestLoadTakesAnyExchange(t *testing.T) {
 	add(tap.Lifecycle, 3, tap.FormLine, "no event")
 	rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
 	s, url := served(t, rec, ServerOptions{})
-	// What had no response, or none that ended, may wait for ever, as it was recorded.
+	// Requests without a complete response may wait forever, as recorded.
 	impatient := &http.Client{Timeout: 300 * time.Millisecond}
 	for range 3 {
 		for _, method := range []string{"POST", "GET", "DELETE"} {

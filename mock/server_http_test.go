@@ -44,7 +44,7 @@ func ask(t testing.TB, url string, x said) (*http.Response, string) {
 	return askOver(t, http.DefaultTransport, url, x)
 }
 
-// askOver is ask on connections of somebody's own.
+// askOver is ask on the connections of a client.
 func askOver(t testing.TB, over http.RoundTripper, url string, x said) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), x.method, url+x.path, strings.NewReader(x.body))

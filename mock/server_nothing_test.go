@@ -12,7 +12,7 @@ import (
 )
 
 // A request whose stream the server ended without a word gets such a stream again,
-// once, and is not left waiting for ever (conformance scenario server-sse-polling).
+// once, and does not wait forever (conformance scenario server-sse-polling).
 func TestServerEndsEmptyStreams(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {

@@ -95,7 +95,7 @@ func TestServerWaitsAtGates(t *testing.T) {
 			t.Error(c.got)
 		}
 		if i := slices.IndexFunc(said.all, func(n replay.Note) bool { return n.Kind == replay.NoteTimeout }); (i >= 0) == answers ||
-			i >= 0 && !strings.Contains(said.all[i].Text, "has not answered sampling/createMessage (frame 4, id 7)") {
+			i >= 0 && !strings.Contains(said.all[i].Text, "has not responded to sampling/createMessage (frame 4, id 7)") {
 			t.Errorf("answers %v: %v", answers, said.all)
 		}
 	}

@@ -27,8 +27,8 @@ func unreadFrames(first string) []tap.Frame {
 }
 
 // A client that does not read holds up what is written, but not the end of the context.
-// The session is nobody's then but the caller's, and what is still being written comes
-// to its end when somebody reads, or nobody can.
+// The session then belongs to the caller only, and a pending write ends
+// when its data is read, or can no longer be read.
 func TestStdioEndsWhileItWrites(t *testing.T) {
 	hello := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("h", 1<<20) + `"}}` + "\n"
 	const a, b = `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n", `{"jsonrpc":"2.0","id":2,"method":"b"}` + "\n"
@@ -84,8 +84,8 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 				t.Errorf("and then %d bytes: %v", len(rest), err)
 			}
 			inW.Close()
-			if coverage.Asked() != requests || got.session.Requests() != requests {
-				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Asked(), requests)
+			if coverage.Sent() != requests || got.session.Requests() != requests {
+				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Sent(), requests)
 			}
 		})
 	}

@@ -178,7 +178,7 @@ func plausible(t *testing.T, all map[string]collected, remote string) {
 
 // TestCollectorOfTheDemo: what a collector gets of the demo while it runs is what it
 // reads in the files of its recordings. The tests whose taps end before all is sent
-// have the machine to themselves: a collector is not waited for for ever.
+// have the machine to themselves: a collector is not waited for forever.
 func TestCollectorOfTheDemo(t *testing.T) {
 	live, dir := newCollector(t), t.TempDir()
 	cmd := exec.Command(tapBinary(t), "demo", "--dir", dir)

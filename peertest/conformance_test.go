@@ -180,7 +180,7 @@ func mapValues(v verdicts) func(func([]string) bool) {
 	}
 }
 
-// otherOrigin are the client scenarios that end otherwise behind a tap, since the
+// otherOrigin are the client scenarios that end differently with a tap, since the
 // client then knows the server by another origin; docs/transparency-http.md has
 // the reasons. The first list is of those that do even with --rewrite-auth.
 var (
@@ -194,7 +194,7 @@ var (
 	}
 )
 
-// The client scenarios with the Go SDK's client, behind a tap with and without
+// The client scenarios with the Go SDK's client, through a tap with and without
 // --rewrite-auth. Those that differ are known, and no others do.
 func TestConformanceOfClient(t *testing.T) {
 	needLong(t)

@@ -9,7 +9,7 @@ import (
 
 // Three calls at once, which the server answers in another order than they were made in:
 // each of many runs on the mock gets the answers in the recorded order. The recorded pace
-// keeps it visible behind a tap on a busy machine.
+// keeps it visible through a tap on a busy machine.
 func TestMockConcurrent(t *testing.T) {
 	needPeers(t)
 	tapBinary(t)

@@ -53,7 +53,7 @@ func TestMockVitest(t *testing.T) {
 	if err := os.Symlink(abs("vitest/node_modules"), filepath.Join(other, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	const explanation = `no recorded answer for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Bergen", live "Oslo")`
+	const explanation = `no recorded response for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Bergen", live "Oslo")`
 	if out, err := vitest(t, other); err == nil || !strings.Contains(out, explanation) {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -177,7 +177,7 @@ func (r *recording) checkOrder(t *testing.T) {
 	}
 }
 
-// checkCauses: no answer is numbered before its request.
+// checkCauses: no response is numbered before its request.
 func (r *recording) checkCauses(t *testing.T) {
 	t.Helper()
 	other := map[string]string{"to_server": "to_client", "to_client": "to_server"}

@@ -67,7 +67,7 @@ func changedServer(args []string) int {
 	return 0
 }
 
-// echoed is a tool that nobody gets through to in these tests.
+// echoed is a tool that these tests never reach.
 func echoed[In any](context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, any, error) {
 	return said("not reached"), nil, nil
 }

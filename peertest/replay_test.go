@@ -37,7 +37,7 @@ type replayLine struct {
 // asks in the order of a map, and answers a subscription that was cancelled if it is
 // not ended before.
 //
-// On HTTP, beside that, whether the standing stream is open in time decides what is
+// On HTTP, it also depends on whether the standing stream is open in time what is
 // said on it; and a client that resumes a stream gets what it has had once more.
 func (l *replayLine) byLuck(s *webServer) bool {
 	if s != nil {
@@ -46,12 +46,12 @@ func (l *replayLine) byLuck(s *webServer) bool {
 			return true
 		case s.loses && l.Message == "notifications/progress":
 			return true
-		case s.name == "everything" && l.In == "stray" && l.Kind == "removed":
+		case s.name == "everything" && l.In == "unmatched" && l.Kind == "removed":
 			return true
 		}
 	}
 	return l.What == "the questions within the call come in another order" ||
-		l.Method == "subscriptions/listen" && l.What == "an answer after the cancellation"
+		l.Method == "subscriptions/listen" && l.What == "response after the cancellation"
 }
 
 // replayTo runs `mcptap replay` and returns what it found above expected, and what

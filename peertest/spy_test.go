@@ -26,7 +26,7 @@ func spy(args []string) int {
 		return complain(err)
 	}
 	signals := make(chan os.Signal, 8)
-	// Notified of SIGPIPE, the spy outlives whoever reads its output.
+	// Notified of SIGPIPE, the spy outlives the reader of its output.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 
 	cmd := exec.Command(args[2], args[3:]...)

@@ -93,7 +93,7 @@ func (s *wireSpy) stop() []*wireLog {
 	return s.conns
 }
 
-// A spoken is one exchange as somebody saw it.
+// A spoken is one exchange as the spy saw it.
 type spoken struct {
 	method, target string
 	status         int

@@ -96,7 +96,7 @@ func places(r *Redactor) (s string) {
 	return s
 }
 
-// digitsGone is a text without the digits behind nines.
+// digitsGone is a text without the digits after nines.
 func digitsGone(s []byte) []byte {
 	out := bytes.Clone(s)
 	for i := 1; i < len(out); i++ {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxNames is how many names are remembered with what they mean.
+// maxNames limits the cache of names.
 const maxNames = 4096
 
-// named says which rule makes a name's value a secret, "" for none.
+// named returns the rule that makes the value of a name a secret, "" for none.
 func (r *Redactor) named(name string) string {
 	rule, known := r.names[name]
 	if !known && len(name) <= maxName {
@@ -22,7 +22,7 @@ func (r *Redactor) named(name string) string {
 	return rule
 }
 
-// ruleOf is named without memory.
+// ruleOf is like named without the cache.
 func (r *Redactor) ruleOf(name string) string {
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.key != "" && matchName(rule.key, name) {
@@ -35,8 +35,8 @@ func (r *Redactor) ruleOf(name string) string {
 	return ""
 }
 
-// assigned finds the value of the name that is around text[start:end]: behind = or
-// :, with or without quotes, or behind a flag and a blank.
+// assigned finds the value of the name at text[start:end]: after = or :, with or without
+// quotes, or after a flag and a space.
 func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule string) {
 	for start > 0 && end-start <= maxName && word[text[start-1]] {
 		start--
@@ -80,7 +80,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	case strings.HasSuffix(plain, "cookie") && sign == ':':
 		to = max(to, lineEnd(text, from))
 		_, cookie, ok := bytes.Cut(text[from:to], []byte("="))
-		if !ok || isStandIn(cookie) { // a sentence about cookies
+		if !ok || isStandIn(cookie) { // prose about cookies
 			return 0, 0, ""
 		}
 	case strings.HasSuffix(plain, "authorization"):
@@ -106,7 +106,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 	case quotedBefore(text, from):
 		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
-			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends what the name is in
+			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends the string that contains the name
 			return 0, 0, ""
 		}
 	case sign == ':' && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
@@ -118,7 +118,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 			sign == '=' && !flag && loose && isWord(value) && !ownLine(text, start, from, to) {
 			return 0, 0, ""
 		}
-		if flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) { // in an explanation of flags
+		if flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) { // the help text of a flag
 			return 0, 0, ""
 		}
 	}
@@ -139,7 +139,7 @@ func assigns(text []byte) bool {
 	return false
 }
 
-// behindType returns where the value is behind name: type =, as in TypeScript, or 0.
+// behindType returns the offset of the value after name: type =, as in TypeScript, or 0.
 func behindType(text []byte, from, to int, sign byte) int {
 	rest := text[to:min(len(text), to+4)]
 	if sign == ':' && typeNames[lower(text[from:to])] && len(rest) > 3 && string(rest[:3]) == " = " {
@@ -148,7 +148,7 @@ func behindType(text []byte, from, to int, sign byte) int {
 	return 0
 }
 
-// isNumberOf reports whether figures are long enough to be the secret of a plain name.
+// isNumberOf reports whether digits are long enough to be the secret of a name.
 func isNumberOf(name string, figures []byte) bool {
 	switch {
 	case figureNames[name]:
@@ -159,8 +159,8 @@ func isNumberOf(name string, figures []byte) bool {
 	return len(figures) >= 4
 }
 
-// separator reads what stands between a name and its value: it returns =, :, > for
-// the end of a tag, or 0 for none, and where the value begins.
+// separator reads the text between a name and its value. It returns =, :, > for the end of
+// a tag, or 0 for none, and the offset of the value.
 func separator(text []byte, i int) (sign byte, at int) {
 	if j := skipQuote(text, i); j > i {
 		if i = j; i < len(text) && text[i] == ']' { // settings["name"] = …
@@ -174,7 +174,7 @@ func separator(text []byte, i int) (sign byte, at int) {
 		return 0, i
 	}
 	switch {
-	case text[i] == '>' && i > 0 && text[i-1] != ' ': // the name of an element of XML
+	case text[i] == '>' && i > 0 && text[i-1] != ' ': // an XML element
 		return '>', i + 1
 	case text[i] == '=' || text[i] == ':':
 		sign = text[i]
@@ -193,7 +193,7 @@ func separator(text []byte, i int) (sign byte, at int) {
 	return sign, i
 }
 
-// skipQuote passes over a quote, which may be escaped several times.
+// skipQuote skips a quote, which may be escaped several times.
 func skipQuote(text []byte, i int) int {
 	j := i
 	for j < len(text) && j-i < 16 && text[j] == '\\' {
@@ -205,11 +205,11 @@ func skipQuote(text []byte, i int) int {
 	return i
 }
 
-// maxList is how long a list of values may be in a text.
+// maxList is the maximum length of a list of values in a text, in bytes.
 const maxList = 4 << 10
 
-// listAt finds all that is in a list of texts, from the first to the last of them:
-// of JSON that is cut off, and of other languages.
+// listAt finds the strings of a list, from the first to the last. The list may be truncated
+// JSON, or of another language.
 func listAt(text []byte, i int) (from, to int) {
 	text = text[:min(len(text), i+maxList)]
 	for i++; i < len(text) && strings.IndexByte(blanks, text[i]) >= 0; i++ {
@@ -230,13 +230,13 @@ func listAt(text []byte, i int) (from, to int) {
 	return from, to
 }
 
-// valueAt finds a value that begins at an offset, without its quotes.
+// valueAt finds the value at an offset, without its quotes.
 func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	if bytes.HasPrefix(text[i:], []byte("[]byte(")) {
 		i += len("[]byte(")
 	}
 	if i+1 < len(text) && strings.IndexByte("@$bBrRfFuU", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
-		i++ // of a literal of another kind
+		i++ // a prefix such as b"…" or r"…"
 	}
 	for _, q := range []string{`"""`, "'''"} {
 		if bytes.HasPrefix(text[i:], []byte(q)) {
@@ -253,7 +253,7 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	if j := skipQuote(text, i); j > i {
 		quote := text[j-1]
 		for to = j; to < len(text) && text[to] != quote && text[to] != '\n'; to++ {
-			if text[to] == '\\' && j-i == 1 { // of a text that is not inside another
+			if text[to] == '\\' && j-i == 1 { // the text is not inside another string
 				to++
 			}
 		}
@@ -275,7 +275,7 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 func endsValue(text []byte, i int, sign byte, query bool) bool {
 	switch c := text[i]; c {
 	case '\x1b':
-		return true // colours
+		return true // an escape sequence of a terminal
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
 		return sign != '>' || c == '<' || c == '\n'
 	case '&', '#':
@@ -290,8 +290,8 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	return false
 }
 
-// ownLine reports whether a name and its value, one word, are all of a line, as in
-// YAML and in the head of a request.
+// ownLine reports whether a name and its value, a single word, are a whole line, as in YAML
+// and HTTP headers.
 func ownLine(text []byte, start, from, to int) bool {
 	for start > 0 && strings.IndexByte(" \t-*", text[start-1]) >= 0 {
 		start--
@@ -300,8 +300,8 @@ func ownLine(text []byte, start, from, to int) bool {
 		to-from >= 4 && !typeNames[strings.ToLower(string(text[from:to]))]
 }
 
-// endsLine reports whether what follows a backslash makes it the end of a line that is
-// spelled as in code or JSON: something begins behind it that continues no word.
+// endsLine reports whether a backslash before text begins an escaped line break, in code or
+// JSON: what follows does not continue a word.
 func endsLine(text []byte) bool {
 	if len(text) == 0 || strings.IndexByte("nrt", text[0]) < 0 {
 		return false
@@ -322,8 +322,7 @@ func quotedBefore(text []byte, i int) bool {
 	return i > 0 && (text[i-1] == '"' || text[i-1] == '\'' || text[i-1] == '`')
 }
 
-// maxCookies is how long the value of a Cookie in a text may be, as in the limits
-// that servers set.
+// maxCookies is the maximum length of a Cookie value in a text, the usual limit of servers.
 const maxCookies = 16 << 10
 
 func lineEnd(text []byte, i int) int {
@@ -341,17 +340,17 @@ func wordEnd(text []byte, i int) int {
 	return i
 }
 
-// schemes are the words before the credentials of an Authorization.
+// schemes are the authentication schemes of an Authorization header.
 var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "digest": true, "apikey": true, "dpop": true, "negotiate": true,
 	"ntlm": true, "oauth": true, "hawk": true, "signature": true, "aws4-hmac-sha256": true, "api-key": true, "sso-key": true}
 
-// listSchemes are those behind which there is a list of parameters.
+// listSchemes are the schemes that are followed by a list of parameters.
 var listSchemes = setOf("digest oauth hawk signature aws4-hmac-sha256")
 
 func isScheme(s []byte) bool { return len(s) < 20 && schemes[strings.ToLower(string(s))] }
 
-// schemeSecret finds the credentials behind a scheme anywhere in a text: of Bearer
-// what no word of a sentence is, of Basic what decodes to a name and a password.
+// schemeSecret finds the credentials after a scheme anywhere in a text: for Bearer a value
+// that is not a word, for Basic one that decodes to a name and a password.
 func schemeSecret(text []byte, start, end int) (from, to int) {
 	if start > 0 && alnum[text[start-1]] {
 		return 0, 0
@@ -386,7 +385,7 @@ func urlSecret(text []byte, start, end int) (from, to int) {
 	}
 	stop, at := " \t\r\n\"'<>`\\/?#", -1
 	web := strings.HasPrefix(strings.ToLower(string(text[scheme:start])), "http")
-	if !web { // drivers of databases take a password with these too
+	if !web { // database URLs may have a password with these characters
 		stop = " \t\r\n\"'<>`"
 	}
 	for i := end; i < len(text) && i-end < 512 && strings.IndexByte(stop, text[i]) < 0; i++ {
@@ -406,7 +405,7 @@ func urlSecret(text []byte, start, end int) (from, to int) {
 		}
 		return end + colon + 1, at
 	}
-	if at-end >= 20 && !bytes.ContainsAny(text[end:at], "/?") { // a token in the place of the name
+	if at-end >= 20 && !bytes.ContainsAny(text[end:at], "/?") { // a token instead of a user name
 		return end, at
 	}
 	return 0, 0
@@ -417,7 +416,7 @@ func decode64(s string) ([]byte, error) {
 	return alphabet(s).DecodeString(strings.TrimRight(s, "="))
 }
 
-// alphabet returns the encoding that a text in base64 is in, without padding.
+// alphabet returns the base64 encoding of a text, without padding.
 func alphabet(s string) *base64.Encoding {
 	if strings.ContainsAny(s, "-_") {
 		return base64.RawURLEncoding

@@ -6,8 +6,8 @@ type automaton struct {
 	// class maps the bytes that occur in words to columns of the table, and others to 0.
 	class   [256]uint8
 	classes int32
-	// next has a row for each state and a column for each class. A state is where its
-	// row begins, times two, and one more if words end in it. The state behind a byte c is
+	// next has a row for each state and a column for each class. A state is the start of
+	// its row times two, plus one if words end in it. The state after a byte c is
 	// next[s>>1+class[c]].
 	next  []int32
 	found [][]int32 // the words that end in a state, by row
@@ -27,7 +27,7 @@ func newAutomaton(words []string) *automaton {
 	a := &automaton{words: words, classes: 1}
 	for _, w := range words {
 		for j := range len(w) {
-			if c := fold(w[j]); a.class[c] == 0 { // without capitals there are at most 230
+			if c := fold(w[j]); a.class[c] == 0 { // at most 230 classes, as capitals share those of small letters
 				a.class[c] = uint8(a.classes)
 				a.classes++
 			}

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// A context is a place where a secret and its name do not stand as an assignment does:
-// in SQL, HTML, YAML and the like. Group 1 of its expression is the name, if there is
-// one, and the last group the value.
+// A context is a construct of SQL, HTML, YAML or another language in which a secret and its
+// name are not an assignment. Group 1 of its expression is the name, if there is one, and
+// the last group the value.
 type context struct {
-	// anchors are words. A text that has none of them is not searched.
+	// anchors are words. A text without any of them is not searched.
 	anchors []string
 	at      string
-	// sentence reports that a value has to look like a secret, as words may stand there.
+	// sentence reports that the value must look like a secret, as ordinary words may occur
+	// in its place.
 	sentence bool
 }
 
@@ -65,8 +66,8 @@ const (
 	insertExpression    = `(?i)\binsert\s+into\s+[^\s(]+\s*\(([^()]{1,1000})\)\s*values\s*`
 )
 
-// expression compiles an expression when the first text needs it: most programs that
-// have this package never do.
+// expression compiles an expression when it is first needed, as most programs with this
+// package never need it.
 func (r *Redactor) expression(text string) *regexp.Regexp {
 	x := r.expressions[text]
 	if x == nil {
@@ -79,13 +80,13 @@ func (r *Redactor) expression(text string) *regexp.Regexp {
 	return x
 }
 
-// maxWindow is how far from the word of a context its secret may stand.
+// maxWindow is the maximum distance of a secret from the anchor of its context, in bytes.
 const maxWindow = 1 << 10
 
-// windows are the lines around the words of contexts in a text, in order and apart.
+// windows are the lines around the anchors in a text, in order and without overlaps.
 type windows []span
 
-// add adds what is around a part of a text. Parts come in order.
+// add adds the surroundings of a part of a text. Parts must be added in order.
 func (w *windows) add(text []byte, start, end int) {
 	if n := len(*w); n > 0 && end <= (*w)[n-1].end-maxWindow/2 {
 		return
@@ -106,9 +107,8 @@ func (w *windows) add(text []byte, start, end int) {
 	*w = append(*w, span{from, to})
 }
 
-// contextHits finds the secrets of a text that stand in a context, in a window of it. Read
-// is how far blocks and rows were read that go on behind their windows, so that each is
-// read once.
+// contextHits finds the secrets of the contexts in a window of a text. Read is the end of
+// the blocks and rows that were read past their windows, so that each is read once.
 func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 	add := func(from, to int, name string, sentence bool) {
 		for from < to && to-from > 1 && sentence && bytes.IndexByte([]byte(".,;:!?)"), all[to-1]) >= 0 {
@@ -167,8 +167,8 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 	return hits
 }
 
-// tagHits finds the value of an element that has the name of a secret, or is a field for
-// a password.
+// tagHits finds the value of an element that has the name of a secret or is a password
+// field.
 func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, name string, sentence bool)) {
 	name, from, to := "", 0, 0
 	for _, m := range r.expression(attributeExpression).FindAllSubmatchIndex(text[start:end], -1) {
@@ -195,9 +195,8 @@ func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, n
 	}
 }
 
-// blockHits finds the lines of a block of YAML: those that are indented further than its
-// name. Of a list these are its elements, and they may be indented as far. It returns how
-// far it has read.
+// blockHits finds the lines of a YAML block: those that are indented further than its name,
+// or at least as far for a list. It returns the end of what it read.
 func blockHits(text []byte, at, indent int, name string, list bool, add func(from, to int, name string, sentence bool)) int {
 	for at < len(text) {
 		end := lineEnd(text, at)
@@ -222,11 +221,11 @@ func blockHits(text []byte, at, indent int, name string, list bool, add func(fro
 	return at
 }
 
-// maxColumns is how many columns of an INSERT are looked at.
+// maxColumns is the maximum number of columns of an INSERT that are read.
 const maxColumns = 100
 
-// insertHits finds the values of an INSERT that belong to the columns of secrets: texts
-// in quotes, in the rows that begin at an offset. It returns how far it has read.
+// insertHits finds the quoted values of an INSERT in the columns of secrets, in the rows
+// that begin at an offset. It returns the end of what it read.
 func (r *Redactor) insertHits(text []byte, columns string, at int, add func(from, to int, name string, sentence bool)) int {
 	names := strings.Split(columns, ",")
 	secret := false

@@ -108,7 +108,7 @@ func TestOnePseudonymForAllSpellings(t *testing.T) {
 	}
 }
 
-// Hashes, ids and what else looks random stay, also beside a secret.
+// Hashes, ids and other random-looking values are kept, also next to a secret.
 func TestLongValuesThatAreNoSecrets(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	p := &planter{rnd}

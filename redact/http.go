@@ -12,7 +12,7 @@ const nameRule = "secret-name"
 
 func isAuthorization(name string) bool { return strings.HasSuffix(plainName(name), "authorization") }
 
-// fieldRule returns the rule that makes the value of a header field a secret.
+// fieldRule returns the rule that makes the value of a header field a secret, "" for none.
 func (r *Redactor) fieldRule(name string) string {
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.header != "" && matchName(rule.header, name) {
@@ -22,8 +22,8 @@ func (r *Redactor) fieldRule(name string) string {
 	return r.named(name)
 }
 
-// fieldHits finds the secrets in the value of a header field: of an Authorization
-// what is behind the scheme, of cookies their values, of a URL parameters.
+// fieldHits finds the secrets in the value of a header field: the credentials after an
+// authentication scheme, the values of cookies, the parameters of a URL.
 func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	rule := r.fieldRule(name)
 	plain := plainName(name)
@@ -44,7 +44,7 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	return []hit{{start: 0, end: len(value), rule: rule}}
 }
 
-// lineHits finds the secrets in a header field on a line: its name and its value.
+// lineHits finds the secrets in a line with the name and value of a header field.
 func (r *Redactor) lineHits(line []byte) (hits []hit) {
 	name, _, ok := bytes.Cut(line, []byte(":"))
 	if !ok || len(name) > maxName || r.fieldRule(string(name)) == "" {
@@ -61,8 +61,8 @@ func (r *Redactor) lineHits(line []byte) (hits []hit) {
 	return hits
 }
 
-// cookies finds the values of cookies; of a Set-Cookie the first alone is one, and
-// the others are attributes.
+// cookies finds the values of cookies. If one is set, the text is a Set-Cookie: only the
+// first pair is a cookie, the others are attributes.
 func cookies(value []byte, rule string, one bool) (hits []hit) {
 	for at := 0; at < len(value); {
 		end := len(value)
@@ -84,7 +84,7 @@ func cookies(value []byte, rule string, one bool) (hits []hit) {
 	return hits
 }
 
-// life rewrites an event of the run: its argument list, target, head and words.
+// life redacts a lifecycle event: its argument list, target, header and texts.
 func (r *Redactor) life(raw []byte) []byte {
 	if !isJSON(raw) {
 		return apply(raw, r.textEdits(raw))
@@ -95,18 +95,17 @@ func (r *Redactor) life(raw []byte) []byte {
 	return apply(raw, w.edits)
 }
 
-// fieldFlag stands for the rule of the next word where that is a header field, as
-// behind curl's -H.
+// fieldFlag stands for the rule of an argument that is a header field, as after curl's -H.
 const fieldFlag = "-H"
 
-// userFlags are flags of curl's, behind which user:password stands.
+// userFlags are the flags of curl that take user:password.
 var userFlags = map[string]bool{"-u": true, "--user": true, "--proxy-user": true}
 
-// userFlag stands for the rule of the next word there.
+// userFlag stands for the rule of an argument that is user:password.
 const userFlag = "-u"
 
-// flag says of a word in a list of arguments which rule makes the next one a
-// secret, or how long the NAME= is before one in the word itself.
+// flag returns the rule that a word in an argument list sets for the next one, or the
+// length of NAME= if the word itself has the secret.
 func (r *Redactor) flag(s []byte) (next string, own int) {
 	if string(s) == fieldFlag || string(s) == "--header" {
 		return fieldFlag, 0
@@ -138,7 +137,7 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 	return "", 0
 }
 
-// userHits finds the password in a word behind a flag for user:password.
+// userHits finds the password in an argument that is user:password.
 func (r *Redactor) userHits(s []byte) []hit {
 	if from, to := userSecret(s, 0); to > from {
 		return []hit{{start: from, end: to, rule: nameRule}}
@@ -146,11 +145,11 @@ func (r *Redactor) userHits(s []byte) []hit {
 	return r.textHits(s)
 }
 
-// Header returns what a recording says of itself, with pseudonyms.
+// Header returns the header of a recording with pseudonyms.
 func (r *Redactor) Header(h tap.Header) tap.Header {
 	r.seq, r.where, r.path, r.depth = 0, "header", r.path[:0], 0
 	text := func(s string) string { return string(apply([]byte(s), r.textEdits([]byte(s)))) }
-	if len(h.Command) > 0 { // first: the label may be made of it
+	if len(h.Command) > 0 { // first, as the label may be derived from it
 		h.Command = r.Args(h.Command)
 	}
 	r.path = r.path[:0]
@@ -185,22 +184,21 @@ func (r *Redactor) Args(args []string) []string {
 	return out
 }
 
-// locationFields are header fields that hold a URL to which somebody is sent, or from
-// which he comes. What a person logs in with passes through them.
+// locationFields are the header fields with URLs of redirects and referrers, through which
+// credentials of a login pass.
 var locationFields = map[string]bool{"location": true, "contentlocation": true, "referer": true, "refresh": true, targetField: true}
 
-// targetField is the name under which the target of a request is looked into.
+// targetField stands for the request target among the names of header fields.
 const targetField = "target"
 
-// passingParameters are the parameters of a URL that are as good as a password for a
-// while, and mean something else in other places: of OAuth (RFC 6749, 8628), CAS and
-// SAML.
+// passingParameters are the URL parameters of OAuth (RFC 6749, 8628), CAS and SAML that
+// serve as credentials for a short time. Elsewhere the names have other meanings.
 var passingParameters = map[string]bool{
 	"code": true, "state": true, "usercode": true, "assertion": true, "ticket": true, "samlresponse": true, "samlart": true, "sid": true,
 }
 
-// locationHits finds the parameters of a URL that only pass through, also of one that
-// is a parameter of another.
+// locationHits finds such parameters in a URL, also in a URL that is a parameter of
+// another.
 func locationHits(value []byte) []hit {
 	hits := parameterHits(value)
 	if d, ok := loosely(value); ok {
@@ -233,8 +231,8 @@ func parameterHits(value []byte) (hits []hit) {
 	return hits
 }
 
-// passes reports whether a parameter may be a secret: a country's code, the number of
-// an error and the state of an issue are shorter, or words.
+// passes reports whether a parameter may be a secret. Country codes, error numbers and
+// states of issues are shorter, or words.
 func passes(param []byte) bool {
 	return len(param) >= 20 || len(param) >= 8 && bytes.ContainsAny(param, figureSigns)
 }

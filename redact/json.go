@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// edits finds the secrets in a content: JSON, or any other text.
+// edits finds the secrets in a content, which is JSON or any other text.
 func (r *Redactor) edits(content []byte) []edit {
 	r.nested++
 	defer func() { r.nested-- }()
@@ -20,8 +20,8 @@ func (r *Redactor) edits(content []byte) []edit {
 	return w.edits
 }
 
-// isJSON reports whether a content is an object or an array. The check refuses
-// what is nested deeper than 10,000, so a walk may call itself.
+// isJSON reports whether a content is a valid object or array. Nesting deeper than 10,000
+// is invalid, so a walk may be recursive.
 func isJSON(content []byte) bool {
 	for _, c := range content {
 		switch c {
@@ -35,14 +35,14 @@ func isJSON(content []byte) bool {
 	return false
 }
 
-// A walker goes through valid JSON.
+// A walker walks through valid JSON.
 type walker struct {
 	r     *Redactor
 	src   []byte
 	at    int
 	edits []edit
-	// life says that it is an event of the run, whose header is the head of a
-	// request or a response.
+	// life reports that the value is a lifecycle event, whose header is that of a request
+	// or a response.
 	life bool
 }
 
@@ -52,7 +52,7 @@ func (w *walker) space() {
 	}
 }
 
-// value reads a value and what is behind it up to the next token.
+// value reads a value and the white space after it.
 func (w *walker) value(s scope) {
 	if rule := w.r.pathRule(); rule != "" {
 		s = scope{secret: rule, all: true, number: true}
@@ -75,7 +75,7 @@ func (w *walker) value(s scope) {
 	w.space()
 }
 
-// token passes over a string and returns where it stands, without its quotes.
+// token skips a string and returns its range, without the quotes.
 func (w *walker) token() (start, end int) {
 	w.at++
 	for start = w.at; w.src[w.at] != '"'; w.at++ {
@@ -106,7 +106,7 @@ func (w *walker) scalar(start, end int, s scope) {
 	}
 }
 
-// longNumber reports whether a number is no amount of something.
+// longNumber reports whether a number is unlikely to be a quantity.
 func longNumber(token []byte) bool {
 	return len(token) >= 6 && len(bytes.Trim(token, "0123456789")) == 0
 }
@@ -163,7 +163,7 @@ func (w *walker) object(s scope) {
 	w.at++
 }
 
-// paired is the scope of the value that has a name.
+// paired returns the scope of the value of a name in a pair.
 func (w *walker) paired(name string, otherwise scope) scope {
 	rule := w.r.named(name)
 	if rule == "" {
@@ -177,7 +177,7 @@ func (w *walker) paired(name string, otherwise scope) scope {
 	return s
 }
 
-// string returns the string that is next, and stays before it.
+// string returns the next string without advancing.
 func (w *walker) string() string {
 	at := w.at
 	start, end := w.token()
@@ -185,7 +185,7 @@ func (w *walker) string() string {
 	return string(decoded(w.src[start:end]).text)
 }
 
-// shown is a name as it may be reported.
+// shown returns a name as it is reported.
 func (r *Redactor) shown(name string) string {
 	if len(name) > maxName {
 		return "…"
@@ -196,7 +196,7 @@ func (r *Redactor) shown(name string) string {
 func (w *walker) array(s scope) {
 	w.at++
 	w.space()
-	next := scope{} // what an element says of the one behind it
+	next := scope{} // set by an element for the next one
 	for i := 0; w.src[w.at] != ']'; i++ {
 		if w.src[w.at] == ',' {
 			w.at++
@@ -230,8 +230,8 @@ func (w *walker) array(s scope) {
 	w.at++
 }
 
-// element reads a string in an array, which may be one of a list of arguments. It
-// returns what it says of the next one.
+// element reads a string in an array, which may be an argument list. It returns the scope
+// of the next element.
 func (w *walker) element(s scope) scope {
 	at := w.at
 	from, to := w.token()
@@ -253,8 +253,8 @@ func (w *walker) element(s scope) scope {
 	return scope{secret: next}
 }
 
-// isPair reports whether a value within an array is a pair of a secret's name and
-// its value, and nothing else.
+// isPair reports whether an array in an array consists of the name of a secret and its
+// value.
 func (w *walker) isPair() bool {
 	if w.src[w.at] != '[' {
 		return false
@@ -271,10 +271,10 @@ func (w *walker) isPair() bool {
 	return ok && after > 0 && (len(src) == 0 || src[0] == ']')
 }
 
-// blanks are the white space of JSON.
+// blanks is the white space of JSON.
 const blanks = " \t\r\n"
 
-// pair reads [name, value] of a head or a list.
+// pair reads [name, value] of a header or a list.
 func (w *walker) pair() {
 	if w.src[w.at] != '[' {
 		w.value(scope{})
@@ -302,7 +302,7 @@ func (w *walker) pair() {
 	w.space()
 }
 
-// pathRule returns the path rule that the value in work falls under.
+// pathRule returns the path rule of the current value, "" for none.
 func (r *Redactor) pathRule() string {
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.path != nil && fits(rule.path, r.path) {
@@ -312,7 +312,7 @@ func (r *Redactor) pathRule() string {
 	return ""
 }
 
-// text finds the secrets of the string that is spelled at src[start:end].
+// text finds the secrets of the string whose encoding is src[start:end].
 func (w *walker) text(start, end int, s scope) {
 	if start == end {
 		return
@@ -346,8 +346,7 @@ func (w *walker) text(start, end int, s scope) {
 	}
 }
 
-// assigned replaces what is behind name= in an element of an argument list, up to
-// its end. own is how long name= is.
+// assigned replaces the rest of an argument after NAME=, whose length is own.
 func (w *walker) assigned(start, end, own int) {
 	d := decoded(w.src[start:end])
 	name, _, _ := strings.Cut(string(d.text), "=")
@@ -358,39 +357,40 @@ func (w *walker) assigned(start, end, own int) {
 	}
 }
 
-// A scope is what the names above a value say about it.
+// A scope describes a value by the names of the values that contain it.
 type scope struct {
-	// secret is the rule that makes it one, "" for none. all says that the rule
-	// goes for what is in it too, and but that it does not for what a built-in
-	// rule says that only describes the secret.
+	// secret is the rule that makes the value a secret, "" for none. If all is set, it
+	// applies to the values inside too; if but is set, except to those that a built-in rule
+	// considers descriptions of the secret.
 	secret   string
 	all, but bool
-	// weak says that the name has other meanings, and that an object of that name
-	// is of none.
+	// weak reports that the name is ambiguous, so that an object of that name has no
+	// secrets.
 	weak bool
-	// number says that every number is a secret too, and not long ones alone.
+	// number reports that all numbers are secrets, not only long ones.
 	number bool
-	// schema says that it is (part of) a JSON schema, properties that its members
-	// are named by the person and are schemas, and prop the rule that the name of
-	// the property that it describes fell under.
+	// schema reports that the value is part of a JSON schema, properties that its members
+	// are named by the user and are schemas. prop is the rule of the name of the property
+	// that it describes.
 	schema, properties bool
 	prop               string
-	// pairs says that it is the fields of a head: pairs of a name and a value.
+	// pairs reports that the value is a list of header fields, which are pairs of a name
+	// and a value.
 	pairs bool
-	// header is the name of the field that a text is the value of, field that it
-	// is both, user that it is user:password.
+	// header is the name of the header field whose value it is. field reports that it has
+	// both name and value, user that it is user:password.
 	header      string
 	field, user bool
-	// rows are the columns of the table whose rows an array holds, cells those of the one
-	// row that it is.
+	// rows are the columns of the table whose rows the array has, cells those of a single
+	// row.
 	rows, cells *columns
-	// scheme says that it may begin with the scheme of an Authorization.
+	// scheme reports that the value may begin with an authentication scheme.
 	scheme bool
-	// word says that short words under the name are something else.
+	// word reports that a short word with this name is not a secret.
 	word bool
 }
 
-// explained reports whether a text under the name of a secret is none.
+// explained reports whether a text with the name of a secret is only a description.
 func (s scope) explained(text []byte) bool {
 	return isStandIn(text) || plainTypes[lower(text)] || isVersion(text, s.weak) || s.word && isShortWord(text)
 }
@@ -398,7 +398,7 @@ func (s scope) explained(text []byte) bool {
 // schemaNames are the members of MCP that are JSON schemas.
 var schemaNames = map[string]bool{"inputSchema": true, "outputSchema": true, "requestedSchema": true}
 
-// member says what a member's name and its object mean for the value.
+// member returns the scope of the value of a member.
 func (w *walker) member(name string, s scope) scope {
 	switch {
 	case s.all && !s.but:
@@ -433,7 +433,7 @@ func (w *walker) member(name string, s scope) scope {
 	return w.r.secretScope(rule, name)
 }
 
-// secretScope is the scope of a value whose name falls under a rule.
+// secretScope returns the scope of a value whose name has a rule.
 func (r *Redactor) secretScope(rule, name string) scope {
 	if rule != nameRule {
 		return scope{secret: rule, all: true, number: true}
@@ -442,8 +442,8 @@ func (r *Redactor) secretScope(rule, name string) scope {
 	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: strings.EqualFold(name, "token")}
 }
 
-// inside says what the scope of an object or an array under a secret name means for
-// what is in it.
+// inside returns the scope of the values in an object or array that has the name of a
+// secret.
 func (w *walker) inside(s scope) scope {
 	switch {
 	case s.secret == "" || s.all || s.schema:
@@ -456,8 +456,8 @@ func (w *walker) inside(s scope) scope {
 	return s
 }
 
-// describing are the names of what tells about a secret and is none, where all that
-// an object holds is taken for one.
+// describing are the names of members that describe a secret in an object whose other
+// members are secrets.
 var describing = func() map[string]bool {
 	names := map[string]bool{}
 	for _, n := range []string{
@@ -478,10 +478,10 @@ var (
 	pairValues = map[string]bool{"value": true, "values": true, "val": true, "default": true, "defaultvalue": true, "currentvalue": true, "parametervalue": true}
 )
 
-// maxPeek is how far is looked ahead into an object.
+// maxPeek is the maximum lookahead into an object, in bytes.
 const maxPeek = 4 << 10
 
-// peek calls fn with the members of the object at an offset, as far as it looks.
+// peek calls fn with the first members of the object at an offset.
 func (w *walker) peek(at int, fn func(name string, value []byte)) {
 	src := w.src[at:min(len(w.src), at+maxPeek)]
 	depth, name, isName := 0, "", false
@@ -517,8 +517,8 @@ func (w *walker) peek(at int, fn func(name string, value []byte)) {
 	}
 }
 
-// peeked is the string that a value begins with, and where it ends: 0 for anything
-// else, and the end of all where that is not to be seen.
+// peeked returns the string at the beginning of a value and its end: 0 for another type,
+// the length of the value if the string is truncated.
 func peeked(value []byte) (text string, end int) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", 0
@@ -534,11 +534,11 @@ func peeked(value []byte) (text string, end int) {
 	return "", len(value)
 }
 
-// schemaTypes are the types that a JSON schema has.
+// schemaTypes are the types of a JSON schema.
 var schemaTypes = map[string]bool{"string": true, "number": true, "integer": true, "boolean": true, "object": true, "array": true, "null": true}
 
-// likeSchema reports whether the object that is next is a schema of a property with
-// the name of a secret, rather than one.
+// likeSchema reports whether the next object is the schema of a property with the name of a
+// secret, and not a secret.
 func (w *walker) likeSchema() (found bool) {
 	w.peek(w.at, func(name string, value []byte) {
 		switch name {
@@ -566,14 +566,14 @@ func (w *walker) nameAhead(object int) (found string) {
 // {"columns": ["user", "password"], "rows": [["me", "…"]]}.
 type columns struct{ names []string }
 
-// columnLists and rowLists are the plain names of what lists the columns and the rows.
+// columnLists and rowLists are the plain names of lists of columns and of rows.
 var (
 	columnLists = map[string]bool{"columns": true, "fields": true, "header": true, "headers": true, "columnnames": true, "schema": true}
 	rowLists    = map[string]bool{"rows": true, "data": true, "values": true, "records": true, "results": true, "items": true}
 )
 
-// columnsAhead reads the array that is next, and stays before it. It is nil if no column
-// has the name of a secret.
+// columnsAhead reads the next array without advancing. It returns nil if no column has the
+// name of a secret.
 func (w *walker) columnsAhead() *columns {
 	var list []json.RawMessage
 	if json.NewDecoder(bytes.NewReader(w.src[w.at:min(len(w.src), w.at+maxPeek)])).Decode(&list) != nil {
@@ -596,7 +596,7 @@ func (w *walker) columnsAhead() *columns {
 	return c
 }
 
-// at is the scope of the cell in a column.
+// at returns the scope of the cell in a column.
 func (c *columns) at(r *Redactor, i int) scope {
 	if i >= len(c.names) {
 		return scope{}
@@ -606,6 +606,6 @@ func (c *columns) at(r *Redactor, i int) scope {
 		return scope{}
 	}
 	s := r.secretScope(rule, c.names[i])
-	s.number = s.number && rule != nameRule // a short number may be how many there are
+	s.number = s.number && rule != nameRule // a short number may be a count
 	return s
 }

@@ -16,14 +16,13 @@ import (
 // A span is a part of a text.
 type span struct{ start, end int }
 
-// embedded finds the secrets in the objects and arrays of JSON that stand in a text,
-// as in a line of a log or in Markdown, and where these are. What is a name or a
-// value in them needs no guess.
+// embedded finds the secrets in JSON objects and arrays inside a text, such as a log line
+// or Markdown, and the ranges of these. Their names and values are exact.
 func (r *Redactor) embedded(text []byte) (hits []hit, in []span) {
 	if r.depth >= maxDepth {
 		return nil, nil
 	}
-	room := 2*len(text) + 4096 // bytes to be read: so the time is in proportion to them
+	room := 2*len(text) + 4096 // bytes to read, so that the time is linear
 	for i := 0; i < len(text) && room > 0; i++ {
 		n := bytes.IndexAny(text[i:], "{[")
 		if n < 0 {
@@ -49,8 +48,8 @@ func (r *Redactor) embedded(text []byte) (hits []hit, in []span) {
 	return hits, in
 }
 
-// beginsJSON reports whether a bracket may be that of an object or an array with
-// something in it that may have a name.
+// beginsJSON reports whether a bracket may begin an object, or an array with a named value
+// inside.
 func beginsJSON(text []byte) bool {
 	after := bytes.TrimLeft(text[1:min(len(text), 256)], blanks)
 	if len(after) == 0 {
@@ -59,8 +58,8 @@ func beginsJSON(text []byte) bool {
 	return after[0] == '"' || text[0] == '[' && after[0] == '{'
 }
 
-// valueSize returns the size of the JSON value that a text begins with, 0 if it is
-// none, and how much was read to know.
+// valueSize returns the size of the JSON value at the beginning of a text, 0 if there is
+// none, and the number of bytes read.
 func valueSize(text []byte) (size, read int) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var value json.RawMessage
@@ -75,7 +74,7 @@ func valueSize(text []byte) (size, read int) {
 	return 0, len(text)
 }
 
-// outside returns the hits that begin in none of the spans, which are in order.
+// outside returns the hits that do not begin in any of the spans, which are in order.
 func outside(hits []hit, spans []span) []hit {
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.start, b.start) })
 	kept := hits[:0]
@@ -95,23 +94,22 @@ func outside(hits []hit, spans []span) []hit {
 }
 
 const (
-	// leastRun is the shortest base64 that is decoded.
+	// leastRun is the length of the shortest base64 that is decoded.
 	leastRun = 24
-	// maxDepth is how deep codings may be within codings: what is escaped for URLs
-	// in base64 in a message in a log.
+	// maxDepth is the maximum depth of nested encodings, such as URL escapes in base64 in a
+	// log message.
 	maxDepth = 6
-	// sample is how much of a run is decoded to see whether it is text.
+	// sample is the number of bytes that are decoded to detect text.
 	sample = 64
 )
 
-// coded64 are the bytes of base64, of either alphabet, without padding.
+// coded64 are the bytes of both base64 alphabets, without padding.
 var coded64 = newCharset(asciiAlnum + "++//--__")
 
-// eachRun calls fn with the runs of base64 that are long enough, until it returns
-// false.
+// eachRun calls fn with the runs of base64 that are long enough, until it returns false.
 func eachRun(text []byte, fn func(start, end int) bool) { eachRunOf(text, leastRun, fn) }
 
-// eachRunOf is eachRun for runs of another length, without what pads them.
+// eachRunOf is like eachRun with another minimum length. Runs do not include padding.
 func eachRunOf(text []byte, least int, fn func(start, end int) bool) {
 	for i := 0; i < len(text); i++ {
 		if !coded64[text[i]] {
@@ -131,9 +129,8 @@ func eachRunOf(text []byte, least int, fn func(start, end int) bool) {
 	}
 }
 
-// eachBlock calls fn with the runs of base64, those together that are the lines of
-// one: of the same length, but for the last, each at the end of its line and the next
-// one at the beginning of the line after it.
+// eachBlock calls fn with the blocks of base64. The lines of a block have the same length,
+// except for the last.
 func eachBlock(text []byte, fn func(lines []span)) {
 	var lines []span
 	flush := func() {
@@ -142,7 +139,7 @@ func eachBlock(text []byte, fn func(lines []span)) {
 		}
 		lines = lines[:0]
 	}
-	// The last line may be short, so all runs are looked at here.
+	// The last line may be short, so this visits all runs.
 	eachRunOf(text, 1, func(start, end int) bool {
 		if n := len(lines); n > 0 && continues(text, lines[n-1], span{start, end}) {
 			first := lines[0].end - lines[0].start
@@ -160,18 +157,18 @@ func eachBlock(text []byte, fn func(lines []span)) {
 	flush()
 }
 
-// continues reports whether a run stands on the line behind another one, with nothing
-// but white space between them.
+// continues reports whether a run is on the line after another one, separated only by white
+// space.
 func continues(text []byte, line, next span) bool {
 	between := text[line.end:next.start]
 	return text[line.end-1] != '=' && len(between) <= maxIndent && bytes.Count(between, []byte("\n")) == 1 && len(bytes.Trim(between, " \t\r\n")) == 0
 }
 
-// maxIndent is how much white space may stand between the lines of base64.
+// maxIndent is the maximum white space between lines of base64.
 const maxIndent = 64
 
-// hasRun reports whether there is a run that may be base64 of text. It may begin
-// behind an escape that ends in letters, as that of a line break.
+// hasRun reports whether there is a run that may be base64 of text. It may follow an escape
+// that ends in a letter, such as \n.
 func hasRun(text []byte) (found bool) {
 	eachRun(text, func(start, end int) bool {
 		for _, n := range escapeSizes(text, start) {
@@ -182,7 +179,7 @@ func hasRun(text []byte) (found bool) {
 	return found
 }
 
-// escapeSizes are how many bytes of the run at an offset may belong to an escape.
+// escapeSizes are the possible lengths of the rest of an escape at the beginning of a run.
 func escapeSizes(text []byte, start int) []int {
 	switch {
 	case start > 0 && text[start-1] == '\\':
@@ -198,7 +195,7 @@ var (
 	urlEscapes  = [...]int{0, len(`0a`)}
 )
 
-// textual reports whether a run begins like text.
+// textual reports whether a run decodes to text.
 func textual(run []byte) bool {
 	head := run
 	if len(head) > sample {
@@ -211,7 +208,7 @@ func textual(run []byte) bool {
 	for i := 0; i < len(plain); {
 		c, n := utf8.DecodeRune(plain[i:])
 		if c == utf8.RuneError && n == 1 {
-			return len(run) > len(head) && len(plain)-i < utf8.UTFMax // cut by the sample
+			return len(run) > len(head) && len(plain)-i < utf8.UTFMax // truncated by the sample
 		}
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
 			return false
@@ -221,8 +218,8 @@ func textual(run []byte) bool {
 	return true
 }
 
-// encoded finds secrets in the base64 of a text, which may go on over lines. What
-// takes the place of a run is the base64 of what is left.
+// encoded finds secrets in base64, which may span lines. A run is replaced by the base64 of
+// its redacted content.
 func (r *Redactor) encoded(text []byte) (hits []hit) {
 	if r.depth >= maxDepth {
 		return nil
@@ -239,7 +236,7 @@ func (r *Redactor) encoded(text []byte) (hits []hit) {
 		if try(lines) || last == 0 {
 			return
 		}
-		if try(lines[:last]) { // the last was a word behind it
+		if try(lines[:last]) { // without the last, a word after the base64
 			try(lines[last:])
 			return
 		}
@@ -250,9 +247,9 @@ func (r *Redactor) encoded(text []byte) (hits []hit) {
 	return hits
 }
 
-// inBlock finds the secrets in the base64 that stands on some lines; ok says that it
-// is that of a text. A line that becomes another is a hit, so that what parts the
-// lines stays as it is spelled: none but the last gets longer.
+// inBlock finds the secrets in a block of base64. ok reports that it is base64 of text.
+// Each changed line is a hit of its own, so that the text between the lines is kept. Only
+// the last line may become longer.
 func (r *Redactor) inBlock(text []byte, lines []span) (hits []hit, ok bool) {
 	run := joined(text, lines)
 	if !textual([]byte(run)) {
@@ -267,7 +264,7 @@ func (r *Redactor) inBlock(text []byte, lines []span) (hits []hit, ok bool) {
 		return nil, true
 	}
 	enc := alphabet(run)
-	if run[len(run)-1] == '=' || len(run)%4 == 0 && enc == base64.RawStdEncoding { // it may have needed none
+	if run[len(run)-1] == '=' || len(run)%4 == 0 && enc == base64.RawStdEncoding { // it may not need padding
 		enc = enc.WithPadding('=')
 	}
 	left := enc.EncodeToString(apply(plain, edits))
@@ -284,7 +281,7 @@ func (r *Redactor) inBlock(text []byte, lines []span) (hits []hit, ok bool) {
 	return hits, true
 }
 
-// joined is what some parts of a text are together.
+// joined returns parts of a text, concatenated.
 func joined(text []byte, parts []span) string {
 	if len(parts) == 1 {
 		return string(text[parts[0].start:parts[0].end])
@@ -296,19 +293,19 @@ func joined(text []byte, parts []span) string {
 	return b.String()
 }
 
-// A decodedText is a text without the escapes in which it was spelled.
+// A decodedText is a text without its escapes.
 type decodedText struct {
 	text []byte
-	// turns are where the text and its spelling part ways, in order; none where
-	// they are the same.
+	// turns are the positions at which the offsets of the text and of its encoding diverge,
+	// in order. It is empty if they are the same.
 	turns []turn
 }
 
-// A turn says that text[at:] is spelled from an offset on, or, if that is
-// complemented, that all up to the next turn is spelled by the escape there.
+// A turn maps text[at:] to an offset of the encoding. A complemented offset is that of an
+// escape, which encodes everything up to the next turn.
 type turn struct{ at, spelled int32 }
 
-// spelled returns where a part of the text is spelled.
+// spelled returns the encoding of a part of the text.
 func (d *decodedText) spelled(start, end int) (int, int) { return d.where(start), d.where(end) }
 
 func (d *decodedText) where(at int) int {
@@ -323,11 +320,11 @@ func (d *decodedText) where(at int) int {
 	return int(t.spelled) + at - int(t.at)
 }
 
-// plain adds bytes as they are spelled.
+// plain appends bytes that are not escaped.
 func (d *decodedText) plain(s []byte) { d.text = append(d.text, s...) }
 
-// escape notes an escape at an offset, so long, for the bytes that were added
-// behind text[:from].
+// escape records an escape of a given size at an offset, for the bytes appended after
+// text[:from].
 func (d *decodedText) escape(from, at, size int) {
 	if n := len(d.turns); n > 0 && int(d.turns[n-1].at) == from {
 		d.turns = d.turns[:n-1]
@@ -335,8 +332,8 @@ func (d *decodedText) escape(from, at, size int) {
 	d.turns = append(d.turns, turn{int32(from), ^int32(at)}, turn{int32(len(d.text)), int32(at + size)})
 }
 
-// decoded decodes a JSON string without its quotes. Half a surrogate pair becomes
-// U+FFFD, which is no part of a secret.
+// decoded decodes a JSON string without its quotes. A lone surrogate becomes U+FFFD, which
+// is not part of a secret.
 func decoded(s []byte) decodedText {
 	if bytes.IndexByte(s, '\\') < 0 {
 		return decodedText{text: s}
@@ -358,9 +355,8 @@ func decoded(s []byte) decodedText {
 	return d
 }
 
-// loosely decodes what of a text is an escape of URLs or of JSON, wherever that is:
-// in a log of what was sent, in a message that is cut off. ok is false when there
-// is none. Where there are escapes of URLs, + is a blank.
+// loosely decodes the escapes of URLs and JSON anywhere in a text, such as a log or a
+// truncated message. ok is false if there are none. With URL escapes, + is a space.
 func loosely(s []byte) (d decodedText, ok bool) {
 	plain, coded := 0, false
 	for i := bytes.IndexByte(s, '%'); i >= 0 && i+2 < len(s) && !coded; i++ {
@@ -397,8 +393,8 @@ func loosely(s []byte) (d decodedText, ok bool) {
 	return d, true
 }
 
-// appendLoosely decodes an escape of JSON that is in no string of valid JSON: the
-// second half of a surrogate pair may be anything there.
+// appendLoosely decodes a JSON escape outside of valid JSON. A lone surrogate is possible
+// there.
 func appendLoosely(dst, s []byte) ([]byte, int) {
 	if s[1] == 'u' && (len(s) < 12 || !isHex(s[8]) || !isHex(s[9]) || !isHex(s[10]) || !isHex(s[11])) {
 		s = s[:6]
@@ -406,7 +402,7 @@ func appendLoosely(dst, s []byte) ([]byte, int) {
 	return appendEscaped(dst, s)
 }
 
-// appendEscaped decodes the escape that s begins with, and returns its length.
+// appendEscaped decodes the escape at the beginning of s and returns its length.
 func appendEscaped(dst, s []byte) ([]byte, int) {
 	if s[1] != 'u' {
 		if i := strings.IndexByte(`bfnrt`, s[1]); i >= 0 {

@@ -26,7 +26,7 @@ const (
 )
 
 // planter makes values, the same ones at each run. None stands in this file, so
-// that nobody takes the file for one that holds keys.
+// so that the file is not mistaken for one with keys.
 type planter struct{ rnd *rand.Rand }
 
 func (p *planter) of(alphabet string, n int) string {
@@ -38,7 +38,7 @@ func (p *planter) of(alphabet string, n int) string {
 }
 
 // providerKeys have the shapes that well-kept collections of rules know, and need
-// no name beside them.
+// no name next to them.
 func (p *planter) providerKeys() (all []plant) {
 	add := func(name, prefix, alphabet string, n int) {
 		s := prefix + p.of(alphabet, n)

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// What stands where a secret would stand may be none: a word that explains it, a stand-in
-// such as <your key>, a variable, or code that gets the value at run time.
+// A value in the place of a secret may not be one: it may be a description, a placeholder
+// such as <your key>, a variable, or code that reads the value at run time.
 
-// typeNames are what stands behind a name where it is explained.
+// typeNames are words that describe a value after its name.
 var typeNames = setOf("string str number int integer boolean bool object array any required optional yes no bytes text secret password " +
 	"write read value values token key nullable uuid oauth oauth2 basic bearer digest apikey api_key jwt oidc saml header query none")
 
-// plainTypes are those that no quotes make a secret.
+// plainTypes are those that are descriptions even in quotes.
 var plainTypes = setOf("string str number int integer boolean bool object required optional none null nil undefined")
 
 func setOf(words string) map[string]bool {
@@ -26,7 +26,7 @@ func setOf(words string) map[string]bool {
 
 func lower(s []byte) string { return strings.ToLower(string(s)) }
 
-// vacant reports whether a text stands for a value that is not there.
+// vacant reports whether a text represents a missing value.
 func vacant(s []byte) bool {
 	switch lower(s[:min(len(s), 12)]) {
 	case "", "true", "false", "null", "none", "undefined", "nil", "{", "[", "{}", "[]", "/", "//":
@@ -35,8 +35,8 @@ func vacant(s []byte) bool {
 	return len(bytes.Trim(s, "()[]{}")) == 0 || bytes.HasPrefix(s, []byte("//")) || len(s) > 2 && s[0] == '[' && s[1] == '"' || len(s) > 2 && s[0] == '{' && s[1] == '"'
 }
 
-// isReference reports whether a value names a variable of a shell or a template, or is a
-// place of a format.
+// isReference reports whether a value is a variable of a shell or a template, or a verb of
+// a format string.
 func isReference(value []byte) bool {
 	for _, p := range []string{"{{", "${", "$(", "#{", "<%", "%(", "{%"} {
 		if bytes.HasPrefix(value, []byte(p)) {
@@ -53,8 +53,8 @@ func isReference(value []byte) bool {
 	return isFigures(name) || isVariable(name) || SecretName(string(name))
 }
 
-// isStandIn reports whether a value stands for one that the reader has to fill in, or for
-// one that was taken out.
+// isStandIn reports whether a value is a placeholder to be filled in, or for a removed
+// value.
 func isStandIn(value []byte) bool {
 	if len(value) == 0 || len(value) > 80 {
 		return len(value) == 0
@@ -77,7 +77,7 @@ func isStandIn(value []byte) bool {
 		s == "redacted" || s == "placeholder" || isVariable(value) && SecretName(s)
 }
 
-// isWord reports whether a text is letters and the signs between words, a name.
+// isWord reports whether a text consists of letters and word separators.
 func isWord(s []byte) bool {
 	for _, c := range s {
 		if c = fold(c); !(c-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ' ') {
@@ -93,22 +93,21 @@ func isUpper(s []byte) bool {
 
 func isFigures(value []byte) bool { return len(bytes.Trim(value, "0123456789")) == 0 }
 
-// isVariable reports whether a value is the name of a variable, as in a list of those
-// that a program wants.
+// isVariable reports whether a value is the name of an environment variable, as in a list
+// of required ones.
 func isVariable(value []byte) bool { return bytes.IndexByte(value, '_') > 0 && isUpper(value) }
 
-// dense reports whether a text looks like a value and not like a word of a
-// sentence, as in "password: required".
+// dense reports whether a text looks like a value, and not like a word as in "password:
+// required".
 func dense(s []byte) bool {
 	return len(s) >= 20 || len(s) >= 4 && bytes.ContainsAny(s, figureSigns)
 }
 
 const figureSigns = "0123456789"
 
-// isCode reports whether what stands behind name = or name: without quotes is code that
-// gets a value, rather than one. Loose says that there are blanks around the sign, as
-// between words of code, and argument that it may be one in a list of them; of what is in
-// a line of settings less is code.
+// isCode reports whether the text after name = or name: without quotes is code that reads a
+// value. Loose reports that there are spaces around the sign, argument that it may be in a
+// list of arguments. In a line of a settings file, fewer texts are code.
 func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	value := text[from:to]
 	if len(value) > 200 {
@@ -117,7 +116,7 @@ func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	path, joints, digits := identifiers(value)
 	root, _, _ := strings.Cut(string(value[:path]), ".")
 	last := string(value[bytes.LastIndexByte(value[:path], '.')+1 : path])
-	small := name == strings.ToLower(name) // settings of an environment have capitals
+	small := name == strings.ToLower(name) // environment variables have capitals
 	known := joints > 0 && (codeRoots[root] || argument && small && SecretName(last))
 	switch {
 	case path == 0 || value[0]-'0' < 10:
@@ -134,8 +133,8 @@ func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	return joints == 0 && !digits && argument && small && SecretName(string(value)) && isWord(value)
 }
 
-// identifiers returns how long the identifiers are together that a value begins with, how
-// many signs join them, and whether they have figures.
+// identifiers returns the length of the identifiers at the beginning of a value, the number
+// of signs that join them, and whether they contain digits.
 func identifiers(value []byte) (path, joints int, digits bool) {
 	if len(value) > 0 && strings.IndexByte("$&*!", value[0]) >= 0 {
 		path = 1
@@ -162,10 +161,10 @@ func identifiers(value []byte) (path, joints int, digits bool) {
 	return path, joints, digits
 }
 
-// codeRoots are what the settings of a program are reached by.
+// codeRoots are identifiers through which programs read their settings.
 var codeRoots = setOf("self this process os env config cfg var settings options opts args params props req request ctx context secrets module")
 
-// isPattern reports whether a value is a regular expression, or a rule of a validator.
+// isPattern reports whether a value is a regular expression or a validation rule.
 func isPattern(value []byte) bool {
 	for _, p := range []string{"[A-Z", "[a-z", "[0-9", `\d`, `\w`} {
 		if bytes.Contains(value, []byte(p)) {
@@ -176,8 +175,8 @@ func isPattern(value []byte) bool {
 	return ok && typeNames[lower(first)]
 }
 
-// isVersion reports whether a value is the version of a package, or a range of them: some
-// packages are called like secrets.
+// isVersion reports whether a value is a package version or a range of versions, as some
+// packages have the names of secrets.
 func isVersion(value []byte, weak bool) bool {
 	body := bytes.TrimLeft(value, "^~>=<v ")
 	if len(body) == len(value) && !weak || bytes.IndexByte(body, '.') < 0 || len(body) == 0 || body[0]-'0' > 9 {
@@ -187,8 +186,8 @@ func isVersion(value []byte, weak bool) bool {
 	return len(bytes.Trim(body, "0123456789.x")) == 0
 }
 
-// telling reports whether a value can be looked for: one that may be an ordinary
-// word, a version or a number would be found where it is none.
+// telling reports whether a value can be searched for. Ordinary words, versions and numbers
+// would match elsewhere.
 func telling(value []byte) bool {
 	if len(value) < 6 || len(value) > 256 {
 		return false
@@ -207,8 +206,7 @@ func telling(value []byte) bool {
 	return letters > 0 && figures > 0 || len(value) >= 8 && letters > 0 && others > 0 && !nameLike(value) || len(value) >= 20
 }
 
-// nameLike reports whether a value is words with the signs between them that
-// names have.
+// nameLike reports whether a value consists of words and the separators of names.
 func nameLike(value []byte) bool {
 	for _, c := range value {
 		if c = fold(c); !(c-'a' < 26 || c == '_' || c == '-' || c == '.' || c == ' ' || c == '/' || c == ':') {
@@ -218,8 +216,8 @@ func nameLike(value []byte) bool {
 	return true
 }
 
-// isShortWord reports whether a value under a name that means other things too is one of
-// these, as the token of a model or the sign of a coin.
+// isShortWord reports whether a value with an ambiguous name is a short word, such as a
+// token of a model or the symbol of a coin.
 func isShortWord(value []byte) bool {
 	return utf8.RuneCount(value) <= 7 && !bytes.ContainsAny(value, figureSigns)
 }

@@ -105,7 +105,7 @@ func documents(t *testing.T) (list []tap.Frame) {
 }
 
 // changed counts the frames that a redactor changes, and reports how, up to a number of
-// them. Each is looked at by itself.
+// them. Each is tested alone.
 func changed(t *testing.T, what string, list []tap.Frame, most int) (n int) {
 	t.Helper()
 	r := New(testOptions())

@@ -149,7 +149,7 @@ func (r *Redactor) found(rule string, value []byte) bool {
 	return !r.opt.Check
 }
 
-// note counts a finding.
+// note counts a finding at the current place.
 func (r *Redactor) note(rule string) {
 	at := Place{rule, r.place()}
 	f := r.findings[at]

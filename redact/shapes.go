@@ -40,16 +40,16 @@ type shape struct {
 	rule, prefix string
 	body         *charset
 	least        int
-	// barred are the bytes that must not stand before a prefix that is too short to be
-	// found inside a word otherwise.
+	// barred are the bytes that must not precede a short prefix, so that it does not match
+	// inside a word.
 	barred *charset
 	// head is the set of the count bytes between the prefix and link, which precedes
 	// the body; nil if there are none.
 	head  *charset
 	count int
 	link  string
-	// lead is the set of the few to many bytes before a prefix in the middle of
-	// a secret; nil for none.
+	// lead is the set of the few to many bytes before a prefix in the middle of a secret,
+	// nil for none.
 	lead      *charset
 	few, many int
 }
@@ -57,7 +57,7 @@ type shape struct {
 //go:embed shapes.txt
 var shapesText string
 
-// parseShapes reads shapes.txt, which says what its lines are.
+// parseShapes reads shapes.txt, which describes its format.
 func parseShapes(text string) (all []shape, err error) {
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
@@ -110,7 +110,7 @@ func parseShape(words []string) (s shape, err error) {
 		if second := set(more[2]); second != nil {
 			own = *second
 		}
-		s.body, s.least = &own, number(more[3]) // a set of its own: see runs
+		s.body, s.least = &own, number(more[3]) // its own copy of the set, see runs
 	case more[0] == "after" && (len(more) == 3 || len(more) == 4):
 		s.lead, s.few = set(more[1]), number(more[2])
 		s.many = number(more[len(more)-1])
@@ -122,11 +122,11 @@ func parseShape(words []string) (s shape, err error) {
 
 var barredApart = newCharset(asciiAlnum + "++//__--..")
 
-// runs remember where the run of a set ends in which the last secret began, so that
-// a text of nothing but prefixes is read once.
+// runs caches, for each set, the end of the run in which the last secret began, so that the
+// time is linear even for a text of prefixes.
 type runs map[*charset]int
 
-// end returns where the run ends that is at an offset. Offsets ascend.
+// end returns the end of the run at an offset. Offsets must ascend.
 func (r runs) end(set *charset, text []byte, at int) int {
 	if end := r[set]; at < end {
 		return end
@@ -138,15 +138,15 @@ func (r runs) end(set *charset, text []byte, at int) int {
 	return at
 }
 
-// match finds the secret of the shape whose prefix stands at an offset. It returns an
-// empty part where there is none.
+// match finds the secret of the shape whose prefix is at an offset. It returns an empty
+// range if there is none.
 func (s *shape) match(text []byte, at int, r runs) (from, to int) {
 	if !s.follows(text[at:]) || s.barred != nil && at > 0 && s.barred[text[at-1]] {
 		return 0, 0
 	}
 	body := at + len(s.prefix) + s.count + len(s.link)
 	to = r.end(s.body, text, body)
-	for to > body && text[to-1] == '.' { // of a sentence
+	for to > body && text[to-1] == '.' { // the end of a sentence
 		to--
 	}
 	if to-body < s.least {
@@ -162,7 +162,7 @@ func (s *shape) match(text []byte, at int, r runs) (from, to int) {
 	return from, to
 }
 
-// follows reports whether a text begins with the prefix and enough of what is behind it.
+// follows reports whether a text begins with the prefix and enough bytes after it.
 func (s *shape) follows(text []byte) bool {
 	body := len(s.prefix) + s.count + len(s.link)
 	if len(text) < body+s.least || string(text[:len(s.prefix)]) != s.prefix {
@@ -177,7 +177,7 @@ func (s *shape) follows(text []byte) bool {
 	return s.body.all(text[body : body+s.least])
 }
 
-// all reports whether a text has only bytes of the set.
+// all reports whether all bytes of a text are in the set.
 func (c *charset) all(text []byte) bool {
 	for _, b := range text {
 		if !c[b] {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A table is one in a text: values that are parted by tabs, semicolons or commas (RFC
-// 4180), or a table of Markdown. Its first line names the columns.
+// A table is a table in a text: values separated by tabs, semicolons or commas (RFC 4180),
+// or a Markdown table. Its first line names the columns.
 type table struct {
 	sign  byte
-	names []string // of the columns, plain
-	rules []string // of the columns, "" where they hold no secrets
-	// wordy says that a name is several words, as a sentence has them.
+	names []string // plain names of the columns
+	rules []string // rules of the columns, "" for those without secrets
+	// wordy reports that a name has several words, as in a sentence.
 	wordy bool
 }
 
-// tableSigns may part columns. They are tried in this order.
+// tableSigns are the possible column separators, in the order in which they are tried.
 const tableSigns = "\t|;,"
 
 const (
-	// maxTableHead is how long the line may be that names the columns, maxColumn how
-	// long one of the names, and maxCell a value in quotes. All are bytes.
+	// maxTableHead is the maximum length of the line with the names, maxColumn that of a
+	// name, and maxCell that of a quoted value, in bytes.
 	maxTableHead = 4 << 10
 	maxColumn    = 64
 	maxCell      = 16 << 10
@@ -30,8 +30,8 @@ const (
 type tableFinder struct {
 	r    *Redactor
 	text []byte
-	// from is how far it has looked, and room how many bytes may be read in vain: so
-	// the time is in proportion to the text.
+	// from is the end of what was searched. room is the number of bytes that may be read
+	// without a result, so that the time is linear.
 	from, room int
 }
 
@@ -39,8 +39,8 @@ func (r *Redactor) newTableFinder(text []byte) tableFinder {
 	return tableFinder{r: r, text: text, room: 2*len(text) + 4096}
 }
 
-// hits finds the secrets in the table whose first line has a secret's name at an
-// offset, if it is one that was not looked at. Offsets ascend.
+// hits finds the secrets in the table whose first line has the name of a secret at an
+// offset, unless that line was searched before. Offsets must ascend.
 func (x *tableFinder) hits(at int) (hits []hit) {
 	if at < x.from || x.room < 0 {
 		return nil
@@ -64,7 +64,7 @@ func (x *tableFinder) hits(at int) (hits []hit) {
 	for ; len(cells) > 1; cells, next = t.row(text, next) {
 		x.from = next
 		if len(cells) != len(t.names) {
-			continue // somebody has forgotten quotes, so nobody knows the columns
+			continue // a missing quote: the columns are unknown
 		}
 		for i, c := range cells {
 			if t.rules[i] != "" && t.isSecret(i, text[c.start:c.end]) {
@@ -75,7 +75,7 @@ func (x *tableFinder) hits(at int) (hits []hit) {
 	return hits
 }
 
-// endOfLine returns where the line ends that an offset is in.
+// endOfLine returns the end of the line at an offset.
 func endOfLine(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n
@@ -83,8 +83,8 @@ func endOfLine(text []byte, at int) int {
 	return len(text)
 }
 
-// tableOf reads a line as the names of columns, of which one is a secret's. It
-// returns nil where it is something else.
+// tableOf reads a line as column names, one of which is the name of a secret. It returns
+// nil for any other line.
 func (r *Redactor) tableOf(line []byte) *table {
 	for i := range len(tableSigns) {
 		t := &table{sign: tableSigns[i]}
@@ -96,7 +96,7 @@ func (r *Redactor) tableOf(line []byte) *table {
 		for _, c := range cells {
 			name := line[c.start:c.end]
 			if !isColumn(name) || t.sign != '|' && c.start > 0 && line[c.start-1] == ' ' {
-				return nil // in a sentence a blank follows a comma
+				return nil // in a sentence a space follows a comma
 			}
 			rule := r.named(string(name))
 			t.names, t.rules = append(t.names, plainName(string(name))), append(t.rules, rule)
@@ -111,8 +111,8 @@ func (r *Redactor) tableOf(line []byte) *table {
 	return nil
 }
 
-// isColumn reports whether a text may be the name of a column, and not a type beside
-// the name of a variable.
+// isColumn reports whether a text may be the name of a column, and not a type and a
+// variable.
 func isColumn(name []byte) bool {
 	if len(name) == 0 || len(name) > maxColumn || typeNames[strings.ToLower(string(name))] && !SecretName(string(name)) {
 		return false
@@ -125,13 +125,13 @@ func isColumn(name []byte) bool {
 	return true
 }
 
-// isRule reports whether a line is what stands below the names: of Markdown, or of what
-// a database prints.
+// isRule reports whether a line is the separator below the names, as in Markdown or the
+// output of a database.
 func isRule(line []byte) bool {
 	return len(line) > 0 && len(bytes.Trim(line, "-:|+ \r")) == 0 && bytes.IndexByte(line, '-') >= 0
 }
 
-// row reads the cells of the line that begins at an offset, and where the next begins.
+// row reads the cells of the line at an offset and returns the offset of the next line.
 func (t *table) row(text []byte, at int) (cells []span, next int) {
 	if at >= len(text) {
 		return nil, at
@@ -152,8 +152,8 @@ func (t *table) row(text []byte, at int) (cells []span, next int) {
 	}
 }
 
-// cell reads the cell that begins at an offset, without its quotes, and where it ends.
-// In quotes there may be line breaks.
+// cell reads the cell at an offset, without its quotes, and returns its end. A quoted cell
+// may have line breaks.
 func (t *table) cell(text []byte, at int) (c span, end int) {
 	if t.sign != '|' && at < len(text) && text[at] == '"' {
 		for i := at + 1; i < len(text) && i-at < maxCell; i++ {
@@ -177,8 +177,7 @@ func (t *table) cell(text []byte, at int) (c span, end int) {
 	return trimmed(text, span{at, end}), end
 }
 
-// trimmed is a part of a text without the white space around it, and without the marks
-// of code in Markdown.
+// trimmed removes white space and Markdown code marks around a part of a text.
 func trimmed(text []byte, s span) span {
 	for s.start < s.end && strings.IndexByte(" \r`", text[s.start]) >= 0 {
 		s.start++
@@ -189,8 +188,8 @@ func trimmed(text []byte, s span) span {
 	return s
 }
 
-// isSecret reports whether what stands below a secret's name is one. Where it may as
-// well stand for something else, it has to look like one.
+// isSecret reports whether a value in the column of a secret is one. If the column is
+// ambiguous, the value must look like a secret.
 func (t *table) isSecret(column int, value []byte) bool {
 	name := t.names[column]
 	switch {

@@ -7,25 +7,25 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A wordKind says what the automaton found a word for.
+// A wordKind is the reason for which the automaton searches for a word.
 type wordKind struct {
 	kind  uint8
 	shape *shape
-	// size is how many bytes of the word are a name's.
+	// size is the number of bytes of the word that belong to a name.
 	size int
 }
 
 const (
-	wordShape   uint8 = iota // the prefix of a shape
-	wordName                 // (the end of) a name
+	wordShape   uint8 = iota // prefix of a shape
+	wordName                 // name, or its end
 	wordURL                  // ://
-	wordKey                  // the head of a private key
-	wordScheme               // the scheme of an Authorization
+	wordKey                  // first line of a private key
+	wordScheme               // authentication scheme
 	wordJWT                  // {" in base64
-	wordAt                   // an e-mail address's
-	wordUser                 // a flag before user:password
-	wordContext              // a place that contexts has
-	wordEscape               // an escape, behind which any other word may hide
+	wordAt                   // @ of an e-mail address
+	wordUser                 // flag before user:password
+	wordContext              // anchor of a context
+	wordEscape               // an escape, which may hide any other word
 )
 
 // vocabulary builds the automaton.
@@ -52,7 +52,7 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	add("://", wordKind{kind: wordURL})
 	add(`:\/\/`, wordKind{kind: wordURL})
 	add("-----begin", wordKind{kind: wordKey})
-	for _, w := range []string{"bearer ", "basic ", "bearer+", "basic+"} { // a blank of URLs, too
+	for _, w := range []string{"bearer ", "basic ", "bearer+", "basic+"} { // + is a space in URLs
 		add(w, wordKind{kind: wordScheme})
 	}
 	add("eyj", wordKind{kind: wordJWT})
@@ -72,14 +72,14 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	return newAutomaton(words), kinds
 }
 
-// harmless reports whether there can be no secret in the bytes of a frame.
+// harmless reports whether a frame cannot have a secret.
 func (r *Redactor) harmless(raw []byte) bool {
 	return len(r.opt.Rules) == 0 && !r.suspicious(raw) && !r.known.has(raw) && !hasRun(raw)
 }
 
-// suspicious reports whether a word occurs that a secret may be at: of a shape's
-// prefix only where it is spelled so and enough follows. What stands before it does
-// not matter yet, as it may be part of an escape.
+// suspicious reports whether a word occurs that may belong to a secret. The prefix of a
+// shape counts only with enough bytes after it. The bytes before it do not matter yet, as
+// they may be part of an escape.
 func (r *Redactor) suspicious(raw []byte) bool {
 	a, s := r.words, int32(0)
 	next, class := a.next, &a.class
@@ -128,7 +128,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			around.add(text, start, end)
 		case wordName:
 			around.add(text, start, end)
-			if start >= namesTo { // one in a value is covered with it
+			if start >= namesTo { // a name inside a value is covered by it
 				from, to, rule := r.assigned(text, start, start+k.size)
 				add(from, to, rule)
 				namesTo = max(namesTo, to)
@@ -138,7 +138,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			from, to := urlSecret(text, start, end)
 			add(from, to, "url-password")
 		case wordKey:
-			if start >= keysTo { // one in a key is covered with it
+			if start >= keysTo { // a word inside a key is covered by it
 				from, to := keyBody(text, end)
 				add(from, to, "private-key")
 				keysTo = max(keysTo, to)
@@ -180,7 +180,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	return hits
 }
 
-// escaped finds the secrets of a text that are spelled with escapes.
+// escaped finds the secrets of a text that are written with escapes.
 func (r *Redactor) escaped(text []byte) (hits []hit) {
 	if r.depth >= maxDepth {
 		return nil
@@ -204,8 +204,8 @@ func (r *Redactor) escaped(text []byte) (hits []hit) {
 	return hits
 }
 
-// userSecret returns where the password is in user:password behind a flag of curl's, with
-// quotes or without.
+// userSecret returns the range of the password in user:password after a flag of curl, with
+// or without quotes.
 func userSecret(text []byte, at int) (from, to int) {
 	stop := " \t\r\n"
 	if at < len(text) && (text[at] == '"' || text[at] == '\'') {
@@ -217,13 +217,13 @@ func userSecret(text []byte, at int) (from, to int) {
 		to = at + n
 	}
 	colon := bytes.IndexByte(text[at:to], ':')
-	if colon <= 0 || isFigures(text[at+colon+1:to]) || isStandIn(text[at+colon+1:to]) { // a group's number, a variable
+	if colon <= 0 || isFigures(text[at+colon+1:to]) || isStandIn(text[at+colon+1:to]) { // the number of a group, a variable
 		return 0, 0
 	}
 	return at + colon + 1, to
 }
 
-// jwtEnd returns where a JSON Web Token that begins at an offset ends, or 0.
+// jwtEnd returns the end of the JSON Web Token at an offset, or 0.
 func jwtEnd(text []byte, at int) int {
 	if string(text[at:at+3]) != "eyJ" || at > 0 && alnum[text[at-1]] {
 		return 0
@@ -248,11 +248,11 @@ func jwtEnd(text []byte, at int) int {
 	return body
 }
 
-// maxKeyHead is how long the first line of a private key may be.
+// maxKeyHead is the maximum length of the first line of a private key.
 const maxKeyHead = 120
 
-// keyBody finds what stands between the first and the last line of a private key.
-// after is behind the word BEGIN. One without an end goes to the end of the text.
+// keyBody finds the text between the first and the last line of a private key. after is the
+// offset after the word BEGIN. A key without an end extends to the end of the text.
 func keyBody(text []byte, after int) (from, to int) {
 	head := text[after:min(len(text), after+maxKeyHead)]
 	i := bytes.Index(head, []byte("-----"))
@@ -274,7 +274,7 @@ func keyBody(text []byte, after int) (from, to int) {
 	return from, to
 }
 
-// lead counts the white space that a text begins with, also where it is escaped.
+// lead returns the length of the white space at the beginning of a text, escaped or not.
 func lead(text []byte) int {
 	n := len(text) - len(bytes.TrimLeft(text, " \r\n"))
 	for bytes.HasPrefix(text[n:], []byte(`\n`)) || bytes.HasPrefix(text[n:], []byte(`\r`)) {
@@ -305,18 +305,18 @@ func email(text []byte, at int) (from, to int) {
 	return from, to
 }
 
-// maxKeyLines is how many lines a private key may have that is written a line a
-// frame, as on stderr. RSA with 16 kbit has 200.
+// maxKeyLines is the maximum number of lines of a private key with one line per frame, as
+// on stderr. RSA with 16 kbit has 200.
 const maxKeyLines = 400
 
-// opensKey reports whether a private key begins in a line and goes on behind it.
+// opensKey reports whether a private key begins in a line and continues in the next.
 func opensKey(line []byte) bool {
 	i := bytes.LastIndex(line, []byte("-----BEGIN"))
 	return i >= 0 && bytes.Contains(line[i:], []byte("PRIVATE KEY")) && !bytes.Contains(line[i:], []byte("-----END"))
 }
 
-// keyLine rewrites a line that is part of a private key. A message in between is
-// none, and ends it.
+// keyLine redacts a line that is part of a private key. A JSON-RPC message is not part of
+// one, and ends it.
 func (r *Redactor) keyLine(f *tap.Frame) []byte {
 	line := bytes.TrimRight(f.Raw, "\r\n")
 	if isJSON(line) {
@@ -331,11 +331,11 @@ func (r *Redactor) keyLine(f *tap.Frame) []byte {
 	return apply(f.Raw, r.replaced(f.Raw, []hit{{start: 0, end: to, rule: "private-key"}}))
 }
 
-// event rewrites a server-sent event: its data, which may be on several lines, as
-// one content, and each other line by itself.
+// event redacts a server-sent event: its data, which may have several lines, as one
+// content, and each other line separately.
 func (r *Redactor) event(raw []byte) []byte {
 	var data []byte
-	var at []int // where each byte of data is spelled
+	var at []int // the offset of each byte of data in raw
 	var edits []edit
 	for i := 0; i < len(raw); {
 		end := len(raw)
@@ -371,8 +371,8 @@ func dataLine(line []byte) (value []byte, ok bool) {
 	return bytes.TrimPrefix(value, []byte(" ")), ok
 }
 
-// inOrder merges two lists of edits that are in order. What is inside another, as
-// a comment can be between the lines of a key, goes with that.
+// inOrder merges two sorted lists of edits. An edit inside another is dropped, such as a
+// comment between the lines of a key.
 func inOrder(a, b []edit) (all []edit) {
 	for len(a) > 0 || len(b) > 0 {
 		var e edit

@@ -85,7 +85,7 @@ func redactedText(t *testing.T, r *Redactor, text string) string {
 }
 
 // Lines of base64 that only look like one are each looked at, and so is one with a
-// word on the line behind it.
+// word on the next line.
 func TestLinesOfBase64ThatAreApart(t *testing.T) {
 	one := base64.StdEncoding.EncodeToString([]byte("password=plantedHunter2 it is"))
 	binary := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xff\x00", len(one)*3/8)))

@@ -283,7 +283,7 @@ func (b *Builder) Refuse(x *Exchange) {
 	}
 }
 
-// lateIndex is the index of an event that became known late. It sorts behind what was known
+// lateIndex is the index of an event that became known late. It sorts after what was known
 // before, since triggers and steps are searched by number.
 const lateIndex = math.MaxUint16
 

@@ -87,7 +87,7 @@ func newPlayer(tb testing.TB, s *Script) *player {
 	return p
 }
 
-// drain takes what there is to be written now.
+// drain takes everything that is to be written now.
 func (p *player) drain() {
 	p.tb.Helper()
 	for range 100_000 {
@@ -125,7 +125,7 @@ func (p *player) until(t time.Duration) {
 	p.now = max(p.now, t)
 }
 
-// have lets time pass until so many messages have been written.
+// have lets time pass until n messages have been written.
 func (p *player) have(n int) {
 	p.tb.Helper()
 	for len(p.out) < n {

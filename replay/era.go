@@ -150,8 +150,8 @@ func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	default:
 		return false
 	}
-	s.note(Note{Kind: NoteInvented, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: m.Method + " is not in the recording; it was answered with " + answer})
+	s.note(Note{Kind: NoteGenerated, Method: m.Method, Subject: jsonrpc.Subject(*m),
+		Text: m.Method + " is not in the recording; it got " + answer})
 	s.say(stream, m.ID, "result", []byte(answer))
 	return true
 }
@@ -159,14 +159,14 @@ func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 // discover answers server/discover (2026-07-28 server/discover). For a legacy recording that
 // is the error that makes a client send initialize.
 func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
-	n := Note{Kind: NoteInvented, Method: m.Method}
+	n := Note{Kind: NoteGenerated, Method: m.Method}
 	if !s.script.eras.modern {
 		n.Text = "server/discover is not in the recording, which is of the era with a handshake; it was refused"
 		s.note(n)
 		s.fail(stream, m.ID, codeNoMethod, "Method not found: server/discover", nil)
 		return
 	}
-	n.Text = "server/discover is not in the recording; it was answered with the recorded versions and methods"
+	n.Text = "server/discover is not in the recording; it got the recorded versions and methods"
 	s.note(n)
 	result := map[string]any{
 		"resultType": "complete", "supportedVersions": s.script.eras.served, "capabilities": s.script.offers(),

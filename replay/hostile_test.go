@@ -64,7 +64,7 @@ func FuzzSession(f *testing.F) {
 		if !p.s.Done() {
 			t.Fatalf("it is not over: %d replies", len(p.s.replies))
 		}
-		NewCoverage(p.s.script).Unasked(10)
+		NewCoverage(p.s.script).Unrequested(10)
 	})
 }
 

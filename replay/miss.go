@@ -20,7 +20,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
 	near := uint32(0)
-	n.Text = "no recorded answer for " + about(n.Method, n.Subject)
+	n.Text = "no recorded response for " + about(n.Method, n.Subject)
 	if f == fateUsed {
 		q := s.script.index.queues[k.variant(s.variant)]
 		near = q[len(q)-1]

@@ -22,9 +22,9 @@ const (
 	NoteRepeat
 	// NoteRelaxed: a request was answered as one that is not equal.
 	NoteRelaxed
-	// NoteAnswer: the client answered a request, or inputRequests, differently, and the
+	// NoteResponse: the client answered a request, or inputRequests, differently, and the
 	// session went on as recorded.
-	NoteAnswer
+	NoteResponse
 	// NoteSkipped: a request was not sent, because the client lacks the capability or did
 	// not create the task that it is about.
 	NoteSkipped
@@ -37,8 +37,8 @@ const (
 	NoteVersion
 	// NoteClient: the client describes itself differently.
 	NoteClient
-	// NoteInvented: a request that was not recorded got an answer that needs no recording.
-	NoteInvented
+	// NoteGenerated: a request that was not recorded got an answer that needs no recording.
+	NoteGenerated
 	// NoteHeld: a poll got the previous answer, because the recorded client had done
 	// something else in between.
 	NoteHeld
@@ -49,21 +49,21 @@ const (
 	NoteSilence
 	// NoteFault: a fault was injected.
 	NoteFault
-	// NoteUnasked: a recorded request that the client did not send.
-	NoteUnasked
-	// NoteElsewhere: a request that was not recorded went to [Options].Forward.
-	NoteElsewhere
+	// NoteUnrequested: a recorded request that the client did not send.
+	NoteUnrequested
+	// NoteForwarded: a request that was not recorded went to [Options].Forward.
+	NoteForwarded
 	noteKinds
 )
 
 var noteNames = [noteKinds]string{
-	"miss", "used_up", "timeout", "repeat", "relaxed", "answer", "skipped", "cancelled", "left", "version", "client",
-	"invented", "held", "order", "silence", "fault", "unasked", "elsewhere",
+	"miss", "used_up", "timeout", "repeat", "relaxed", "response", "skipped", "cancelled", "left", "version", "client",
+	"generated", "held", "order", "silence", "fault", "unrequested", "forwarded",
 }
 
-// String returns the stable name: miss, used_up, timeout, repeat, relaxed, answer,
-// skipped, cancelled, left, version, client, invented, held, order, silence,
-// fault, unasked or elsewhere.
+// String returns the stable name: miss, used_up, timeout, repeat, relaxed, response,
+// skipped, cancelled, left, version, client, generated, held, order, silence,
+// fault, unrequested or forwarded.
 func (k NoteKind) String() string { return nameOfKind(noteNames[:], "note", uint8(k)) }
 
 // Fails reports whether a note of the kind is a failure: the client asked for something that
@@ -150,17 +150,17 @@ func (v *Coverage) Recorded() (n int) {
 	return n
 }
 
-// Asked returns the number of recorded requests that were asked for.
-func (v *Coverage) Asked() (n int) {
+// Sent returns the number of recorded requests that the client sent.
+func (v *Coverage) Sent() (n int) {
 	for _, s := range v.scripts {
 		n += len(v.asked[s])
 	}
 	return n
 }
 
-// Unasked returns notes, at most most, for recorded requests that were not asked for, in recorded
+// Unrequested returns notes, at most most, for recorded requests that the client did not send, in recorded
 // order.
-func (v *Coverage) Unasked(most int) (notes []Note) {
+func (v *Coverage) Unrequested(most int) (notes []Note) {
 	for _, s := range v.scripts {
 		for i := range s.triggers {
 			t := &s.triggers[i]
@@ -170,9 +170,9 @@ func (v *Coverage) Unasked(most int) (notes []Note) {
 			if len(notes) == most {
 				return notes
 			}
-			n := Note{Kind: NoteUnasked, Frame: t.ref}
+			n := Note{Kind: NoteUnrequested, Frame: t.ref}
 			n.Method, n.Subject = names(t.raw)
-			n.Text = fmt.Sprintf("frame %d, %s, was not asked for", t.ref.Seq, about(n.Method, n.Subject))
+			n.Text = fmt.Sprintf("frame %d, %s, was not requested", t.ref.Seq, about(n.Method, n.Subject))
 			notes = append(notes, n)
 		}
 	}

@@ -86,7 +86,7 @@ func TestNoteKinds(t *testing.T) {
 	if s := strings.Join(fails, " "); s != "miss used_up timeout" {
 		t.Error(s)
 	}
-	if s := strings.Join(deviates, " "); s != "repeat relaxed answer skipped cancelled left version" {
+	if s := strings.Join(deviates, " "); s != "repeat relaxed response skipped cancelled left version" {
 		t.Error(s)
 	}
 }

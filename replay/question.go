@@ -175,7 +175,7 @@ func (s *Session) timedOut(x *question, r *reply) {
 	st := &s.script.steps[x.step]
 	n := Note{Kind: NoteTimeout, Live: r.live, Frame: st.ref}
 	n.Method, n.Subject = names(st.raw)
-	n.Text = fmt.Sprintf("the client has not answered %s (frame %d, id %s) for %v; nothing more is sent for its %s",
+	n.Text = fmt.Sprintf("the client has not responded to %s (frame %d, id %s) for %v; no further messages of its %s are sent",
 		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(r))
 	s.note(n)
 	s.over(r)
@@ -213,9 +213,9 @@ func (s *Session) answer(m *jsonrpc.Message) {
 // answeredOtherwise notes how an answer differs from the recorded one.
 func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
 	t := &s.script.triggers[asked.answer]
-	n := Note{Kind: NoteAnswer, Frame: t.ref}
+	n := Note{Kind: NoteResponse, Frame: t.ref}
 	n.Method, n.Subject = names(asked.raw)
-	n.Text = fmt.Sprintf("the client answered %s differently than in frame %d; the session went on as recorded", n.Method, t.ref.Seq)
+	n.Text = fmt.Sprintf("the client's response to %s differs from frame %d; the session continued as recorded", n.Method, t.ref.Seq)
 	if before := jsonrpc.Peek(t.raw); before.Kind == m.Kind {
 		member, a, b := "result", before.Result, m.Result
 		if m.Kind == jsonrpc.ErrorResponse {

@@ -242,7 +242,7 @@ func (s *Session) latest() []*reply {
 func (s *Session) unanswered(r *reply) {
 	method := s.methodOf(r)
 	s.note(Note{Kind: NoteLeft, Live: r.live, Method: method, Frame: s.script.steps[s.script.steps[r.step].about].ref,
-		Text: "the client left without an answer to what the server had asked it, so its " + method + " has none either"})
+		Text: "the client left without responding to a request of the server, so its " + method + " has no response either"})
 	s.over(r)
 }
 

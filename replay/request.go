@@ -38,8 +38,8 @@ func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
 	if s.script.opt.Forward == nil || m.Method == "ping" || legacy || !s.script.opt.Forward(bytes.Clone(raw)) {
 		return false
 	}
-	s.note(Note{Kind: NoteElsewhere, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it is answered elsewhere"})
+	s.note(Note{Kind: NoteForwarded, Method: m.Method, Subject: jsonrpc.Subject(*m),
+		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it was forwarded"})
 	return true
 }
 
@@ -87,10 +87,10 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 func (s *Session) remark(m *jsonrpc.Message, x match) {
 	t := &s.script.triggers[x.trigger]
 	n := Note{Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
-	got := " gets the answer of frame " + strconv.FormatUint(t.ref.Seq, 10)
+	got := " gets the response of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:
-		n.Kind = NoteAnswer
+		n.Kind = NoteResponse
 		n.Text = m.Method + " has other input than recorded; it" + got
 		s.compare(&n, m, t)
 	case x.level > MatchExact:
@@ -99,7 +99,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 		s.compare(&n, m, t)
 	case x.fate == fateHeld:
 		n.Kind = NoteHeld
-		n.Text = m.Method + " gets the same answer again: the client has not done yet what it did before the next in the recording"
+		n.Text = m.Method + " gets the previous response again: the client has not yet done what preceded the next one in the recording"
 	case x.fate == fateAgain:
 		n.Kind = NoteRepeat
 		n.Text = m.Method + " has been used up; it" + got + " again"
@@ -109,7 +109,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	}
 	if t.answer == 0 && !t.cancelled && !t.listens {
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
-			Text: fmt.Sprintf("%s (frame %d) has no answer in the recording, and gets none", m.Method, t.ref.Seq)})
+			Text: fmt.Sprintf("%s (frame %d) has no response in the recording and gets none", m.Method, t.ref.Seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
 		s.compareClient(m, t)
@@ -132,7 +132,7 @@ func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	for _, d := range n.Differences {
 		if d.Path == "params.protocolVersion" || d.Path == "params.mcpVersion" {
 			n.Kind = NoteVersion
-			n.Text = fmt.Sprintf("the client asks for version %s; it gets the recorded answer to %s", d.Live, d.Recorded)
+			n.Text = fmt.Sprintf("the client requests version %s and gets the recorded response to %s", d.Live, d.Recorded)
 		}
 	}
 	if len(n.Differences) > 0 {

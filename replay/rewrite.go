@@ -36,7 +36,7 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 	return false
 }
 
-// skipped notes that a server request is not sent. The gate behind it must not wait for the
+// skipped notes that a server request is not sent. The gate after it must not wait for the
 // answer to an earlier one.
 func (s *Session) skipped(r *reply, n uint32, why string) {
 	st := &s.script.steps[n]

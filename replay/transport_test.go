@@ -73,8 +73,8 @@ func TestCoverage(t *testing.T) {
 		if len(p.out) != 1 || string(p.out[0].Raw) != `{"id":7,"result":"`+want+`"}` {
 			t.Errorf("%+v", p.out)
 		}
-		if cover.Recorded() != 2 || cover.Asked() != i || len(cover.Unasked(9)) != 2-i {
-			t.Error(cover.Recorded(), cover.Asked(), cover.Unasked(9))
+		if cover.Recorded() != 2 || cover.Sent() != i || len(cover.Unrequested(9)) != 2-i {
+			t.Error(cover.Recorded(), cover.Sent(), cover.Unrequested(9))
 		}
 		cover.Add(p.s)
 	}

@@ -12,46 +12,46 @@ import (
 )
 
 const (
-	// segmentTarget is how many bytes a segment gathers before it is closed. The
-	// more it has, the more often what repeats is in it twice, and to compress that
-	// costs next to nothing.
+	// segmentTarget is the size in bytes at which a segment is closed. A larger
+	// segment compresses better, as repeated content is more often in the same
+	// segment.
 	segmentTarget = 1 << 20
-	// tailLimit is the size under which the last segment of a commit is kept
-	// open, to be replaced by a longer one at the next commit.
+	// tailLimit is the size below which the last segment of a commit stays open, to be
+	// replaced by a longer one at the next commit.
 	tailLimit = 32 << 10
 )
 
-// An assembler turns the queue's chunks into segments and parts. Its whole
-// state after a batch is in st and tally, which the batch carries: nothing of a
-// chunk stays in memory between commits.
+// An assembler turns the chunks of the queue into segments and parts. Its state after a
+// batch is in st and tally, which the batch carries: no chunk stays in memory between
+// commits.
 type assembler struct {
 	st    State
 	tally session.Tally
 
-	begun map[stream]*openFrame // what is in the middle of a frame
-	spare *openFrame            // for the next frame, nil: none
+	begun map[stream]*openFrame // streams in the middle of a frame
+	spare *openFrame            // reused for the next frame, may be nil
 	heads int                   // bytes of all heads
-	most  uint64                // parts of one frame
+	most  uint64                // maximum number of parts of a frame
 
 	seg   segment
-	open  bool   // seg is not empty, and not closed
-	put   int    // how many of seg's frames are in a batch already
-	name  uint64 // the bucket that seg goes to
+	open  bool   // seg is neither empty nor closed
+	put   int    // number of frames of seg that are in a batch
+	name  uint64 // bucket of seg
 	out   batch
 	batch uint64 // counts the batches
 	join  []byte
 }
 
 const (
-	// headLimit is up to which length the parts of a frame are kept for the
-	// tally, and headsLimit those of all frames together, of which there may be
-	// thousands. Of a longer frame the tally gets the beginning.
+	// headLimit is the maximum length of the parts of a frame that are kept for
+	// the tally, and headsLimit that of all frames together, of which there may
+	// be thousands. Of a longer frame, the tally gets the beginning.
 	headLimit  = 16 << 20
 	headsLimit = 64 << 20
 )
 
-// An openFrame is a frame that has begun: what of it is still in the queue's memory,
-// and what is known of its parts.
+// An openFrame is an incomplete frame: its bytes in the memory of the queue, and what is
+// known of its parts.
 type openFrame struct {
 	stream
 	form tap.Form
@@ -60,20 +60,20 @@ type openFrame struct {
 	cutter tap.Splitter // of a line
 	pieces [][]byte
 	bytes  int
-	head   []byte // all of its parts, or with cut the beginning
+	head   []byte // all of its parts, or their beginning if cut is set
 	cut    bool
-	split  bool // what came before is a frame of its own: see flush
-	// bucket is where its parts go in a batch.
+	split  bool // its beginning became a frame of its own: see flush
+	// bucket is the bucket of its parts in a batch.
 	batch, bucket uint64
 }
 
-// A batch is what one commit writes.
+// A batch is the content of one commit.
 type batch struct {
 	buf    []byte
 	values []value
 	state  []byte
 	tally  []byte
-	end    *End // not nil: nothing follows
+	end    *End // not nil in the last batch
 }
 
 // A value is one segment in the batch's buf.
@@ -88,7 +88,7 @@ func newAssembler() *assembler {
 	return &assembler{st: newState(), begun: make(map[stream]*openFrame), most: 1 << partBits}
 }
 
-// begin starts a batch. A short last segment is taken up again.
+// begin starts a batch. A short last segment is continued.
 func (a *assembler) begin() {
 	a.out.buf, a.out.values, a.out.end = a.out.buf[:0], a.out.values[:0], nil
 	a.batch++
@@ -97,8 +97,7 @@ func (a *assembler) begin() {
 	}
 }
 
-// current returns the frame that a stream is in the middle of, or a new one. keep has
-// to be called for it.
+// current returns the open frame of a stream, or a new one. keep must be called for it.
 func (a *assembler) current(s stream, form tap.Form, flags uint8) *openFrame {
 	c := a.begun[s]
 	if c == nil {
@@ -106,13 +105,13 @@ func (a *assembler) current(s stream, form tap.Form, flags uint8) *openFrame {
 			c = new(openFrame)
 		}
 		*c, a.spare = openFrame{stream: s, form: form, pieces: c.pieces[:0]}, nil
-		c.Torn = flags&pieceMore != 0 // its beginning is not there
+		c.Torn = flags&pieceMore != 0 // its beginning is missing
 	}
 	c.Torn = c.Torn || flags&pieceTorn != 0
 	return c
 }
 
-// keep remembers a frame if its end has not come.
+// keep remembers a frame if it is incomplete.
 func (a *assembler) keep(c *openFrame, mid bool) {
 	if mid {
 		a.begun[c.stream] = c
@@ -122,10 +121,10 @@ func (a *assembler) keep(c *openFrame, mid bool) {
 	}
 }
 
-// chunk takes the bytes of one lane that crossed at an offset.
+// chunk adds the bytes of a lane that crossed at an offset.
 func (a *assembler) chunk(lane tap.Lane, flags uint8, at time.Duration, p []byte) {
 	if lane == tap.Stderr {
-		flags = 0 // its lines are cut anywhere
+		flags = 0 // chunks do not end with lines
 	}
 	c := a.current(stream{lane: lane, line: true}, tap.FormLine, flags)
 	for len(p) > 0 {
@@ -142,11 +141,11 @@ func (a *assembler) chunk(lane tap.Lane, flags uint8, at time.Duration, p []byte
 	a.keep(c, !c.empty() || c.split)
 }
 
-// piece takes bytes of the current frame of a stream.
+// piece adds bytes of the current frame of a stream.
 func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration, p []byte) {
 	c := a.current(s, form, flags)
 	if len(p) == 0 && !c.empty() {
-		at = c.LastAt // only now it is known that they were the last
+		at = c.LastAt // the previous bytes were the last
 	}
 	for len(p) > 0 {
 		if c.bytes == tap.PartSize {
@@ -162,10 +161,10 @@ func (a *assembler) piece(s stream, form tap.Form, flags uint8, at time.Duration
 	a.keep(c, flags&pieceEnd == 0)
 }
 
-// empty reports whether no byte of the frame has come.
+// empty reports whether the frame has no bytes.
 func (c *openFrame) empty() bool { return c.bytes == 0 && c.Parts.Count == 0 }
 
-// hold takes bytes, which stay in the queue's memory.
+// hold adds bytes, which stay in the memory of the queue.
 func (c *openFrame) hold(at time.Duration, p []byte) {
 	if c.empty() {
 		c.FirstAt = at
@@ -181,7 +180,7 @@ func (a *assembler) append(r *record, pieces ...[]byte) {
 	if !a.open {
 		a.seg.reset(r.Seq, r.At)
 		a.open, a.put, a.name = true, 0, r.Seq
-		for i := len(a.out.values) - 1; i >= 0; i-- { // one bucket a commit
+		for i := len(a.out.values) - 1; i >= 0; i-- { // one bucket per commit
 			if v := &a.out.values[i]; !v.part {
 				a.name = v.bucket
 				break
@@ -208,7 +207,7 @@ func (a *assembler) putSegment() {
 	a.out.values = append(a.out.values, value{bucket: a.name, key: a.seg.first, from: from, to: len(a.out.buf)})
 }
 
-// part writes bytes of a frame that goes on as its next part.
+// part writes bytes of an incomplete frame as its next part.
 func (a *assembler) part(c *openFrame, body []byte) {
 	if c.Parts.Count == 0 {
 		c.Parts.First = partNumber(a.st.NextLong)
@@ -227,12 +226,12 @@ func (a *assembler) part(c *openFrame, body []byte) {
 
 // finish ends the frame, and begins the next one of its stream.
 func (a *assembler) finish(c *openFrame, at time.Duration) {
-	at = max(at, a.seg.last) // it is numbered now, and time does not run backwards
+	at = max(at, a.seg.last) // offsets must not decrease with frame numbers
 	r := record{parts: c.Parts}
 	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Torn
 	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
 	if !c.empty() {
-		r.Took = max(at-c.FirstAt, 0) // a damaged queue has any times
+		r.Took = max(at-c.FirstAt, 0) // the times of a damaged queue are arbitrary
 	}
 	a.count(&r, c)
 	a.append(&r, c.pieces...)
@@ -240,7 +239,7 @@ func (a *assembler) finish(c *openFrame, at time.Duration) {
 	*c = openFrame{stream: c.stream, form: c.form, pieces: c.pieces[:0]}
 }
 
-// count gives the frame to the tally.
+// count adds the frame to the tally.
 func (a *assembler) count(r *record, c *openFrame) {
 	f := r.Frame
 	f.Seq = a.st.NextSeq
@@ -259,8 +258,8 @@ func (a *assembler) count(r *record, c *openFrame) {
 	a.tally.Add(&f)
 }
 
-// flush writes what is held of a frame as a part. One of too many parts becomes
-// two frames instead.
+// flush writes the held bytes of a frame as a part. A frame with too many parts is split
+// into two frames.
 func (a *assembler) flush(c *openFrame) {
 	if c.bytes == 0 {
 		return
@@ -279,7 +278,7 @@ func (a *assembler) flush(c *openFrame) {
 	c.pieces, c.bytes = c.pieces[:0], 0
 }
 
-// remember keeps of a part what the tally will want.
+// remember keeps the beginning of a part for the tally.
 func (a *assembler) remember(c *openFrame, part []byte) {
 	if c.cut {
 		return
@@ -294,7 +293,7 @@ func (a *assembler) remember(c *openFrame, part []byte) {
 	a.heads += len(c.head) - had
 }
 
-// end finishes a frame where it is, if any of it has come.
+// end finishes a frame as it is, unless it is empty.
 func (a *assembler) end(c *openFrame, at time.Duration) {
 	if !c.empty() {
 		a.finish(c, at)
@@ -302,36 +301,35 @@ func (a *assembler) end(c *openFrame, at time.Duration) {
 	a.keep(c, false)
 }
 
-// endLane finishes the last line of a lane, if it lacks its terminator.
+// endLane finishes the last line of a lane if it has no terminator.
 func (a *assembler) endLane(lane tap.Lane) {
 	if c := a.begun[stream{lane: lane, line: true}]; c != nil {
 		a.end(c, c.LastAt)
 	}
 }
 
-// endAll finishes all frames that have begun as they are.
+// endAll finishes all incomplete frames as they are.
 func (a *assembler) endAll() {
 	for _, c := range a.unfinished() {
 		a.end(c, c.LastAt)
 	}
 }
 
-// tear marks all frames that have begun as lacking bytes.
+// tear marks all incomplete frames as truncated.
 func (a *assembler) tear() {
 	for _, c := range a.begun {
 		c.Torn = true
 	}
 }
 
-// unfinished returns the frames that have begun, in the order in which they were heard
-// of last.
+// unfinished returns the incomplete frames, ordered by their last bytes.
 func (a *assembler) unfinished() []*openFrame {
 	return slices.SortedFunc(maps.Values(a.begun), func(a, b *openFrame) int {
 		return cmp.Or(cmp.Compare(a.LastAt, b.LastAt), cmp.Compare(a.exchange, b.exchange), cmp.Compare(a.lane, b.lane))
 	})
 }
 
-// note adds a lifecycle frame, of an exchange or of the run.
+// note adds a lifecycle frame of an exchange or of the run.
 func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 	r := record{}
 	r.Lane, r.Exchange, r.At, r.Size = tap.Lifecycle, exchange, at, int64(len(payload))
@@ -341,11 +339,11 @@ func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 	a.append(&r, payload)
 }
 
-// gap accounts for bytes that crossed unrecorded: the frames that lie wholly in
-// it keep their numbers, so that what is missing can be named, and those that it
-// cuts are marked torn. A line that lost bytes ends there. What it lacks of streams is
-// counted on the lane lifecycle, so any that is in the middle of a frame may be cut;
-// those whose frame ended in it come as pieces before it.
+// gap accounts for bytes that crossed unrecorded. The frames entirely in the gap keep their
+// numbers, so that they can be named as missing; partly lost frames are marked as
+// truncated. A line that lost bytes ends there. Bytes lost in HTTP streams are counted on
+// lane lifecycle, so any of their incomplete frames may be truncated; those whose frame
+// ended in the gap come as pieces before it.
 func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) {
 	var frames, bytes uint64
 	for lane, l := range lost {
@@ -372,10 +370,10 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) 
 	a.note(0, at, e.Encode())
 }
 
-// commit ends the batch: what is unfinished becomes parts, so that the memory
-// of every chunk is free again.
+// commit ends the batch. Incomplete frames become parts, so that the memory of every chunk
+// can be reused.
 func (a *assembler) commit(next uint64) *batch {
-	if c := a.begun[stream{lane: tap.Stderr, line: true}]; c != nil && c.bytes > 0 { // a piece is all that stderr promises
+	if c := a.begun[stream{lane: tap.Stderr, line: true}]; c != nil && c.bytes > 0 { // stderr may be split anywhere
 		a.end(c, c.LastAt)
 	}
 	a.st.Open = a.st.Open[:0]
@@ -391,8 +389,7 @@ func (a *assembler) commit(next uint64) *batch {
 	return &a.out
 }
 
-// after makes a new assembler go on where another one was, in a file that has nothing
-// of what came before.
+// after makes a new assembler continue after another one, in an empty file.
 func (a *assembler) after(st State) {
 	a.st = newState()
 	a.st.Ticket, a.st.NextSeq, a.seg.last = st.Ticket, st.NextSeq, st.LastAt
@@ -406,7 +403,7 @@ func (a *assembler) after(st State) {
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
-	if err != nil { // plain data: cannot happen
+	if err != nil { // cannot happen
 		panic(err)
 	}
 	return b

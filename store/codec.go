@@ -12,26 +12,26 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A segment is a header of segmentHeader bytes and what it describes. All
+// A segment is a header of segmentHeader bytes, a body and a table. All
 // numbers are little-endian.
 //
 //	 0  8  magic "mtapseg1"
-//	 8  4  CRC-32C of everything behind it
+//	 8  4  CRC-32C of everything after it
 //	12  1  compression: 0 none, 1 S2 block
 //	13  1  kind: 0 frames, 1 part
 //	14  2  zero
 //	16  8  number of the first frame, or of the part
 //	24  8  offset in nanoseconds that the first frame's At is relative to
-//	32  4  how many frames (0 in a part)
+//	32  4  number of frames (0 in a part)
 //	36  4  length of the table, uncompressed
 //	40  4  length of body and table, uncompressed
-//	44  4  length of what follows the header
+//	44  4  length of everything after the header
 //	48     body and table
 //
-// The body is the frames' bytes, joined. The table has a record a frame: a byte
+// The body is the frames' bytes, joined. The table has a record per frame: a byte
 // of flags (lane in the low two bits), then uvarints: At less the previous
-// frame's At, then where the flag is set Took, Exchange, Form (since format 2),
-// and the number of the first part, how many and their total length; then the
+// frame's At, then if their flags are set Took, Exchange, Form (since format 2),
+// and the number of the first part, their count and their total length; then the
 // length of the frame's bytes in the body.
 const (
 	segmentMagic  = "mtapseg1"
@@ -51,8 +51,8 @@ const (
 	flagForm     = 0x40
 	flagsKnown   = flagLane | flagTook | flagExchange | flagParts | flagTorn | flagForm
 
-	// maxSegment bounds what one segment may claim to hold, so that a hostile
-	// file cannot make a reader allocate more than this at once.
+	// maxSegment is the maximum size of a segment, so that a hostile file cannot make a
+	// reader allocate more at once.
 	maxSegment = 64 << 20
 )
 
@@ -63,21 +63,21 @@ var errSegment = errors.New("damaged segment")
 
 var errTable = fmt.Errorf("%w: its table does not fit its body", errSegment)
 
-// A record is a frame as a segment holds it: Raw is only what comes after the
+// A record is a frame in a segment. Its Raw has only the bytes after the
 // parts.
 type record struct {
 	tap.Frame
 	parts partRef
 }
 
-// A partRef names the consecutive parts that a frame begins with.
+// A partRef names the consecutive parts at the beginning of a frame.
 type partRef struct {
 	First uint64 `json:"first,omitempty"`
 	Count uint64 `json:"count,omitempty"`
 	Bytes uint64 `json:"bytes,omitempty"`
 }
 
-// A segment gathers frames until it is encoded.
+// A segment collects frames until it is encoded.
 type segment struct {
 	first uint64
 	base  time.Duration
@@ -87,16 +87,16 @@ type segment struct {
 	body  []byte
 }
 
-// reset makes s empty, to begin with frame number first.
+// reset empties s for frames from number first.
 func (s *segment) reset(first uint64, base time.Duration) {
 	s.first, s.base, s.last, s.count = first, base, base, 0
 	s.table, s.body = s.table[:0], s.body[:0]
 }
 
-// size is how many bytes the segment holds, uncompressed.
+// size returns the uncompressed size of the segment in bytes.
 func (s *segment) size() int { return len(s.table) + len(s.body) }
 
-// add appends the record of a frame whose bytes are the pieces, joined.
+// add appends the record of a frame, whose bytes are given in pieces.
 func (s *segment) add(r *record, pieces ...[]byte) {
 	flags := byte(r.Lane) & flagLane
 	if r.Took != 0 {
@@ -149,7 +149,7 @@ func (s *segment) encode(dst []byte) []byte {
 	return dst
 }
 
-// encodePart appends a segment that holds one part of a frame to dst.
+// encodePart appends a segment with one part of a frame to dst.
 func encodePart(dst []byte, part uint64, body []byte) []byte {
 	return encodeSegment(dst, kindPart, part, 0, 0, 0, body)
 }
@@ -242,7 +242,7 @@ func decodeSegment(b []byte) (segmentHead, []byte, error) {
 	return h, data, nil
 }
 
-// A table walks the records of one decoded segment.
+// A table iterates over the records of a decoded segment.
 type table struct {
 	table, body []byte
 	seq         uint64

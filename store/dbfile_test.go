@@ -10,7 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// What is said of a file that somebody cuts short while it is written is for
+// The error about a file that is truncated while it is written is for
 // people: it names the file, and holds nothing of the runtime's or of bbolt's.
 func TestFileCutShortWhileWritten(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -14,12 +14,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// drainDead finishes the recording at path when the tap that wrote it is gone
-// without having done so: what its queue still holds is appended, frames that
-// never ended are closed, and the recording is marked as cut, unless the tap had
-// ended and only the disk had not let it write. It does nothing
-// to a recording that ended, and is safe to call from several processes at once:
-// ErrLive means that another one does it, or that the tap is alive.
+// drainDead finishes the recording at path if its tap is gone without having finished it:
+// it appends the rest of the queue, ends the incomplete frames, and marks the recording as
+// cut, unless the tap had ended and only the disk had failed. It does nothing to a finished
+// recording, and several processes may call it at once. ErrLive means that the tap is alive
+// or that another process is doing it.
 func drainDead(path string) error {
 	f, err := lockDead(path + QueueExt)
 	if f == nil || err != nil {
@@ -28,7 +27,7 @@ func drainDead(path string) error {
 	defer f.Close()
 	d, err := readDead(f)
 	if _, statErr := os.Stat(path); err != nil && statErr == nil && !errors.Is(err, ErrNewer) {
-		// The machine stopped before it had written the queue to the disk. Frames that
+		// The machine stopped before the queue was on disk. Frames that
 		// the recording has begun still have to be ended.
 		d, err = &deadQueue{f: f}, nil
 	}
@@ -38,22 +37,22 @@ func drainDead(path string) error {
 	if err != nil {
 		return fmt.Errorf("recover %s: %w", path, err)
 	}
-	if removeDead(path+QueueExt) != nil { // Windows removes none that is open
+	if removeDead(path+QueueExt) != nil { // Windows does not remove open files
 		f.Close()
-		_ = removeDead(path + QueueExt) // if it stays, nothing in it is missing in the recording
+		_ = removeDead(path + QueueExt) // a remaining queue is harmless: all of it is in the recording
 	}
 	return nil
 }
 
-// removeDead is what a test has fail.
+// removeDead can be replaced by tests.
 var removeDead = os.Remove
 
-// A deadQueue is a queue whose tap is gone.
+// A deadQueue is the queue of a tap that is gone.
 type deadQueue struct {
 	queueHeader
 	f    *os.File
 	ring []entry
-	live bool // its memory can be believed
+	live bool // its memory can be trusted
 }
 
 func readDead(f *os.File) (*deadQueue, error) {
@@ -70,13 +69,13 @@ func readDead(f *os.File) (*deadQueue, error) {
 		if d.queueHeader, err = decodeQueueHead(head, 1<<50); err != nil {
 			return nil, err
 		}
-		return d, nil // a lock without memory behind it, or cut short
+		return d, nil // only a lock, or truncated
 	}
 	d.live = d.boot != "" && d.boot == bootID()
 	return d, nil
 }
 
-// appendTo appends to the recording what it has not seen of the queue.
+// appendTo appends the rest of the queue to the recording.
 func (d *deadQueue) appendTo(path string) error {
 	db := dbfile{path: path}
 	if unborn(path) {
@@ -93,8 +92,8 @@ func (d *deadQueue) appendTo(path string) error {
 	return db.update(d.finish)
 }
 
-// unborn reports whether the tap was killed before it had made its file: there
-// is none, or it is empty, or it has only what bbolt lays out.
+// unborn reports whether the tap was killed before it made its file: the file is missing,
+// empty, or only initialized by bbolt.
 func unborn(path string) bool {
 	f, err := openRegular(path)
 	if err != nil {
@@ -113,8 +112,8 @@ func unborn(path string) bool {
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// bornTxid is the number of the commit with which bbolt lays out a file. Pages of
-// that need not have reached the disk when the machine stopped: bbolt syncs once
+// bornTxid is the number of the commit with which bbolt initializes a file. Its pages
+// need not have reached the disk when the machine stopped, as bbolt syncs only once
 // for all of them.
 const bornTxid = 1
 
@@ -125,10 +124,10 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	case err != nil:
 		return err
 	case d.header.ID != "" && sum.header.ID != d.header.ID:
-		// Files can be given each other's names.
+		// Files can be renamed to each other's names.
 		return fmt.Errorf("its queue is of another recording, %.40q: it stays as it is", d.header.ID)
 	case sum.end != nil:
-		return nil // all was written, only the queue was not removed
+		return nil // everything was written, only the queue was not removed
 	}
 	asm.begin()
 	next := asm.st.Ticket
@@ -146,9 +145,9 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	return b.write(tx)
 }
 
-// resume returns an assembler that goes on where the recording at path stops. To be
-// continued its tally has to see all frames. If they cannot be read, it stays what it
-// was, and what comes counts as a session of its own.
+// resume returns an assembler that continues the recording at path. Its tally must see all
+// frames. If they cannot be read, the tally stays as it was, and further frames count as a
+// session of their own.
 func resume(path string) (*assembler, summary, error) {
 	asm := newAssembler()
 	sum, err := readSummary(path)
@@ -190,7 +189,7 @@ func resume(path string) (*assembler, summary, error) {
 	return asm, sum, nil
 }
 
-// feed gives the assembler the entries that the recording has not seen.
+// feed passes the entries that are not in the recording to the assembler.
 func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	ring := make([]byte, ringEntries*entryBytes)
 	if _, err := d.f.ReadAt(ring, queueHead); err != nil {
@@ -200,8 +199,8 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	size := uint64(d.blockSize) * uint64(d.blocks)
 	begin := asm.st.Ticket
 	if d.drained > begin {
-		// The file that had these was removed, or is a copy from before them. The
-		// ring still names them, but their memory holds something else by now.
+		// The file with these was removed, or is a copy from before them. The
+		// ring still has them, but their memory has been reused.
 		begin = d.drained
 		asm.tear()
 		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: lostFile}.Encode())
@@ -219,10 +218,10 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	}
 }
 
-// lostFile is the reason of a gap between a file and its queue.
+// lostFile is the reason for a gap between a file and its queue.
 const lostFile = "the recording's file was removed, with what it held, or copied before its queue"
 
-// sane reports whether an entry's fields are in their ranges.
+// sane reports whether the fields of an entry are in their ranges.
 func (d *deadQueue) sane(e *entry) bool {
 	isNumbered := e.Kind == entryPiece || e.Kind == entryEvent
 	return e.Kind < entryKinds && e.Lane < uint8(tap.Lanes) && e.Form < uint8(tap.Forms) &&

@@ -78,7 +78,7 @@ func TestRecorderThatWasReplaced(t *testing.T) {
 	}
 }
 
-// A queue that cannot be made again, as the disk is full, leaves nothing behind: it is
+// A queue that cannot be made again, as the disk is full, leaves no file: it is
 // tried with each commit.
 func TestQueueThatCannotBeMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)

@@ -19,34 +19,33 @@ import (
 )
 
 var (
-	// errBusy means that another program holds the file for the moment.
+	// errBusy means that another program holds the file.
 	errBusy = errors.New("another program holds the file")
 	// errRemoved means that the file was removed while the tap ran.
 	errRemoved = errors.New("the file was removed")
 )
 
-// A dbfile is the writing side's view of a recording's file.
+// A dbfile is the file of a recording, as the writer uses it.
 type dbfile struct {
 	path string
-	// keep holds the file open, with its lock, from the first update to close or to
-	// the first error. Readers take no lock. Without it the file is open only within
-	// update.
+	// keep holds the file open and locked from the first update to close or the first
+	// error. Readers do not lock it. Without keep the file is open only within update.
 	keep bool
 	db   *bolt.DB // nil: not open
 	file *os.File // bbolt's
 
-	made    *os.File // the file that create has made, with keep: names may change
-	renamed bool     // it has another name now
+	made    *os.File // the file made by create, if keep is set: it may be renamed
+	renamed bool     // it was renamed
 }
 
-// create makes the file, with its header, under a temporary name and renames it, so that
-// no reader sees half of it.
+// create makes the file, with its header, under a temporary name and renames it, so that no
+// reader sees an incomplete one.
 func (d *dbfile) create(h tap.Header) error {
 	if _, err := os.Lstat(d.path); err == nil {
 		return fmt.Errorf("%s exists already", d.path)
 	}
 	half := dbfile{path: d.path + newExt}
-	os.Remove(half.path) // of an attempt that failed
+	os.Remove(half.path) // from a failed attempt
 	if err := half.transact(os.O_RDWR|os.O_CREATE|os.O_EXCL, func(tx *bolt.Tx) error { return layOut(tx, h) }); err != nil {
 		os.Remove(half.path)
 		return err
@@ -79,8 +78,8 @@ func layOut(tx *bolt.Tx, h tap.Header) error {
 		{keyHeader, seal(mustJSON(&h))},
 		{keyTally, seal(mustJSON(&session.Tally{}))},
 		{keyState, seal(mustJSON(&st))},
-		// bbolt splits no page of four keys: the header, whose argv may have a megabyte,
-		// would be written anew with the state at each commit.
+		// bbolt does not split a page with four keys: the header, whose argv may have a megabyte,
+		// would be rewritten with the state at each commit.
 		{keyFifth, nil},
 	}
 	for _, kv := range values {
@@ -91,12 +90,12 @@ func layOut(tx *bolt.Tx, h tap.Header) error {
 	return nil
 }
 
-// beforeCommit is what a test has fail or wait.
+// beforeCommit can be replaced by tests, to fail or wait.
 var beforeCommit = func() error { return nil }
 
-// update runs one transaction on the file. It is an error if what would be written is
-// not the recording any more: errRemoved, or another one if another file has its name.
-// A file that stays locked is errBusy.
+// update runs one transaction on the file. If the file is no longer the recording, it
+// returns errRemoved, or another error if another file has its name. A file that stays
+// locked is errBusy.
 func (d *dbfile) update(fn func(tx *bolt.Tx) error) error {
 	if err := d.check(); err != nil {
 		return err
@@ -104,8 +103,8 @@ func (d *dbfile) update(fn func(tx *bolt.Tx) error) error {
 	return d.transact(os.O_RDWR, fn)
 }
 
-// check compares the file that was made with the one that has its name. One that was
-// renamed is still the recording, unless its directory was, which may come back.
+// check compares the created file with the one that has its name. A renamed file is still
+// the recording, unless its directory was renamed, which may be undone.
 func (d *dbfile) check() error {
 	if d.made == nil {
 		return nil
@@ -126,7 +125,7 @@ func (d *dbfile) check() error {
 	if unlinked(d.made) {
 		return fmt.Errorf("%s: %w", d.path, errRemoved)
 	}
-	if d.db == nil { // it has another name, which is not known
+	if d.db == nil { // its new name is unknown
 		return err
 	}
 	d.renamed = true
@@ -134,7 +133,7 @@ func (d *dbfile) check() error {
 }
 
 func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
-	// The file is mapped: if another program cuts it short, reading it faults. That
+	// The file is mapped: if another program truncates it, reading it faults. That
 	// is a failed store, not the end of the tap.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -167,7 +166,7 @@ func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
 func (d *dbfile) open(flags int) error {
 	d.file = nil
 	wait := 10 * time.Second
-	if d.keep { // one attempt: the writer has more to do than wait
+	if d.keep { // one attempt: the writer must not wait
 		wait = time.Nanosecond
 	}
 	db, err := bolt.Open(d.path, 0o600, &bolt.Options{
@@ -175,7 +174,7 @@ func (d *dbfile) open(flags int) error {
 		FreelistType: bolt.FreelistMapType,
 		PageSize:     pageSize,
 		NoStatistics: true,
-		// bbolt would make a new file in the place of one that was removed.
+		// bbolt would create a new file in place of a removed one.
 		OpenFile: func(name string, _ int, mode fs.FileMode) (_ *os.File, err error) {
 			d.file, err = os.OpenFile(name, flags, mode)
 			return d.file, err
@@ -194,7 +193,7 @@ func (d *dbfile) open(flags int) error {
 	return err
 }
 
-// closeDB closes the file; the next update opens it anew.
+// closeDB closes the file. The next update reopens it.
 func (d *dbfile) closeDB() error {
 	if d.db == nil {
 		return nil
@@ -204,7 +203,7 @@ func (d *dbfile) closeDB() error {
 	return err
 }
 
-// close ends the use of the file.
+// close closes the file for good.
 func (d *dbfile) close() {
 	_ = d.closeDB() // each commit has been synced
 	if d.made != nil {
@@ -212,8 +211,8 @@ func (d *dbfile) close() {
 	}
 }
 
-// growth is by how much the file grows when it must: an eighth of its size, so
-// that it is neither synced at every commit nor much larger than its content.
+// growth returns the number of bytes by which the file grows: an eighth of its size, so
+// that it is not synced at every commit, nor much larger than its content.
 func (d *dbfile) growth() int {
 	info, err := d.file.Stat()
 	if err != nil {
@@ -222,7 +221,7 @@ func (d *dbfile) growth() int {
 	return int(min(max(info.Size()/8, 64<<10), 16<<20))
 }
 
-// write puts a batch into the file, in the transaction of the caller.
+// write writes a batch in a transaction.
 func (b *batch) write(tx *bolt.Tx) error {
 	for i := range b.values {
 		v := &b.values[i]
@@ -253,8 +252,8 @@ func writeEnd(tx *bolt.Tx, e End) error {
 	return tx.Bucket(bucketMeta).Put(keyEnd, seal(mustJSON(&e)))
 }
 
-// trim gives back the space behind the last page that bbolt uses, which it takes in
-// advance. It is a courtesy: failing changes nothing. Nothing may be written after it.
+// trim frees the space after the last used page, which bbolt allocates in advance. Errors
+// are ignored. Nothing may be written afterwards.
 func (d *dbfile) trim() {
 	_ = d.transact(os.O_RDWR, func(tx *bolt.Tx) error {
 		used := tx.Size()

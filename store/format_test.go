@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files and the fixture 
 const formats = "../testdata/format"
 
 // TestFixtures reads one recording of every format version that ever shipped.
-// What they hold must read the same for ever: never run -update to make this
+// Their content must read the same forever: never run -update to make this
 // pass for a version that was released.
 func TestFixtures(t *testing.T) {
 	if *update {
@@ -85,7 +85,7 @@ func TestSalvageOfFixtures(t *testing.T) {
 	}
 }
 
-// formOf is how a fixture tells the form of a frame, which those of version 1
+// formOf returns the form of a frame in a fixture, which those of version 1
 // have none of.
 func formOf(f *tap.Frame) string {
 	if f.Form == tap.FormLine {

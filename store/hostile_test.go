@@ -125,7 +125,7 @@ func TestPendingOfOlderFiles(t *testing.T) {
 	}
 }
 
-// drainBeside drains a queue that cannot be read beside a recording.
+// drainBeside drains an unreadable queue of a recording.
 func drainBeside(t *testing.T, path string) error {
 	t.Helper()
 	if err := os.WriteFile(path+QueueExt, nil, 0o600); err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// importBytes is how much a [Writer] gathers for one commit.
+// importBytes is the number of bytes that a [Writer] collects for one commit.
 const importBytes = 8 << 20
 
-// A Writer makes a recording out of frames that exist already, as import does.
-// The file appears under its name only when Close has succeeded. After an error
-// nothing is left of it, and every further call returns that error.
+// A Writer writes existing frames to a recording, as import does. The file appears under
+// its name only when Close succeeds. After an error nothing is left of it, and every
+// further call returns that error.
 type Writer struct {
 	path  string
 	db    dbfile
 	asm   *assembler
-	parts int // the longest part, tap.PartSize but in tests
-	limit int // how much one commit takes, importBytes but in tests
+	parts int // maximum size of a part, tap.PartSize except in tests
+	limit int // size of a commit, importBytes except in tests
 	err   error
 }
 
-// NewWriter begins a recording at path, where nothing may exist yet.
+// NewWriter creates a recording at path, which must not exist.
 func NewWriter(path string, h tap.Header) (*Writer, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%s exists already; remove it or choose another name", path)
 	}
-	// A leading dot and another extension: neither ls nor List shows it.
+	// The leading dot and the other extension hide it from ls and List.
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+NewID()+".part")
 	w := &Writer{path: path, db: dbfile{path: tmp}, asm: newAssembler(), parts: tap.PartSize, limit: importBytes}
 	if err := w.db.create(h); err != nil {
@@ -40,8 +40,8 @@ func NewWriter(path string, h tap.Header) (*Writer, error) {
 	return w, nil
 }
 
-// Add appends a frame, whose Raw must be whole. Numbers ascend; those left out
-// are marked as having crossed unrecorded.
+// Add appends a frame, whose Raw must be complete. Numbers must ascend. Skipped numbers are
+// recorded as a gap.
 func (w *Writer) Add(f tap.Frame) error {
 	if w.err != nil {
 		return w.err
@@ -70,7 +70,7 @@ func (w *Writer) Add(f tap.Frame) error {
 	return w.flush(w.limit)
 }
 
-// check refuses what the format cannot hold, or the tap never makes.
+// check refuses frames that the format cannot represent or that no tap makes.
 func (w *Writer) check(f *tap.Frame) error {
 	switch {
 	case f.Seq >= maxFrames:
@@ -91,7 +91,7 @@ func (w *Writer) check(f *tap.Frame) error {
 	return nil
 }
 
-// flush commits when more than limit bytes have gathered.
+// flush commits if more than limit bytes were collected.
 func (w *Writer) flush(limit int) error {
 	if len(w.asm.out.buf) <= limit {
 		return nil
@@ -104,8 +104,8 @@ func (w *Writer) flush(limit int) error {
 	return nil
 }
 
-// Close finishes the recording and gives it its name. Its commits have been
-// synced, so that it is as durable as a recorded one.
+// Close finishes the recording and gives it its name. Its commits are synced, so it is as
+// durable as a recorded one.
 func (w *Writer) Close(end End) error {
 	if w.err != nil {
 		return w.err
@@ -126,7 +126,7 @@ func (w *Writer) Close(end End) error {
 	return nil
 }
 
-// publish renames a file but never over another one.
+// publish renames a file, but not over another one.
 func publish(tmp, path string) error {
 	err := os.Link(tmp, path)
 	switch {
@@ -135,13 +135,13 @@ func publish(tmp, path string) error {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s exists already; remove it or choose another name", path)
 	}
-	if _, serr := os.Lstat(path); serr == nil { // no hard links here
+	if _, serr := os.Lstat(path); serr == nil { // the file system has no hard links
 		return fmt.Errorf("%s exists already; remove it or choose another name", path)
 	}
 	return os.Rename(tmp, path)
 }
 
-// Abort gives the recording up. After Close it does nothing.
+// Abort discards the recording. It does nothing after Close.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		_ = w.fail(errors.New("the recording was given up"))

@@ -19,14 +19,14 @@ import (
 type Status uint8
 
 const (
-	// Ended means that the tap recorded until its traffic was over.
+	// Ended means that the tap recorded its traffic to the end.
 	Ended Status = iota
-	// Live means that a running tap still writes it.
+	// Live means that a running tap writes the recording.
 	Live
-	// Cut means that the tap was killed or the machine stopped: what is there
-	// is complete up to the moment, the rest never was.
+	// Cut means that the tap was killed or the machine stopped. The recording is complete
+	// up to that moment.
 	Cut
-	// Damaged means that the file cannot be read as it is.
+	// Damaged means that the file cannot be read.
 	Damaged
 )
 
@@ -47,13 +47,13 @@ func (s Status) String() string {
 type Info struct {
 	// Path is the recording's file.
 	Path string
-	// Header is what was known at the start. Of a damaged file only what its
-	// name contains.
+	// Header is the header of the recording. For a damaged file, it has only what the name
+	// contains.
 	Header tap.Header
-	// Tally summarises the frames; of a live recording those committed yet.
+	// Tally summarizes the frames, for a live recording the committed ones.
 	Tally session.Tally
-	// Status is live, ended, cut or damaged. Err is why it is damaged, or why what
-	// a cut one still has in its queue could not be appended.
+	// Err is the reason for the status Damaged, or for which the queue of a recording
+	// with the status Cut could not be appended.
 	Status Status
 	Err    error
 	// Frames is the last frame number.
@@ -66,7 +66,7 @@ type Info struct {
 	Size int64
 }
 
-// lacking notes why a dead tap's queue could not be drained, if it could not.
+// lacking adds the error for which the queue of a dead tap could not be appended.
 func (i Info) lacking(drainErr error) Info {
 	if i.Status == Cut && i.Err == nil {
 		i.Err = drainErr
@@ -77,7 +77,7 @@ func (i Info) lacking(drainErr error) Info {
 // readInfo describes the recording at path, as far as it can be read.
 func readInfo(path string) (Info, error) {
 	i := Info{Path: path, Status: Cut}
-	if queueAlive(path) { // before reading: what it wrote before it ended is then read
+	if queueAlive(path) { // before reading, so that nothing written before the end is missed
 		i.Status = Live
 	}
 	if info, err := os.Stat(path); err == nil {
@@ -99,15 +99,15 @@ func readInfo(path string) (Info, error) {
 	return i, nil
 }
 
-// Stat describes the recording at path. It never fails: for a file that cannot
-// be read, the Info has the error, and the header that the name contains.
+// Stat describes the recording at path. It never fails: for an unreadable file, the Info
+// has the error and the header from the name.
 func Stat(path string) Info {
 	drainErr := drainIfDead(context.Background(), path)
 	i, err := readInfo(path)
 	none := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case (none || errors.Is(err, ErrNotRecording)) && queueAlive(path):
-		i.Status, i.Err = Live, nil // its tap has not made the file yet
+		i.Status, i.Err = Live, nil // the tap has not created the file yet
 	case none && drainErr != nil:
 		i.Err = drainErr
 	}
@@ -124,7 +124,7 @@ func List(dir string) ([]Info, error) {
 	for n := range infos {
 		infos[n] = Stat(infos[n].Path)
 	}
-	infos = slices.DeleteFunc(infos, func(i Info) bool { return errors.Is(i.Err, fs.ErrNotExist) }) // removed meanwhile
+	infos = slices.DeleteFunc(infos, func(i Info) bool { return errors.Is(i.Err, fs.ErrNotExist) }) // removed in the meantime
 	slices.SortStableFunc(infos, newestFirst)
 	return infos, err
 }
@@ -136,10 +136,9 @@ func newestFirst(a, b Info) int {
 	return strings.Compare(b.Path, a.Path)
 }
 
-// recordingsIn returns the names of the recordings in dir, in the order of their
-// names. One that is only a queue yet, because its tap was killed before it
-// could make the file, counts too; one killed before that has left nothing, and
-// that is swept up here.
+// recordingsIn returns the names of the recordings in dir, sorted. They include those with
+// only a queue, whose tap was killed before it created the file. It removes what is left of
+// taps killed even earlier.
 func recordingsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,12 +158,12 @@ func recordingsIn(dir string) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names) // a.mcptap and a.mcptap.queue need not be neighbours
+	slices.Sort(names) // a.mcptap and a.mcptap.queue may not be adjacent
 	return slices.Compact(names), nil
 }
 
-// Remove deletes the recording at path with its queue. A live one is refused
-// with [ErrLive], and so is a file that is not a recording.
+// Remove deletes the recording at path and its queue. It refuses a live one with [ErrLive],
+// and a file that is not a recording.
 func Remove(path string) error {
 	if queueAlive(path) {
 		return fmt.Errorf("remove %s: %w: stop its client first", path, ErrLive)
@@ -177,7 +176,7 @@ func Remove(path string) error {
 	}
 	queueErr := os.Remove(path + QueueExt)
 	if errors.Is(err, fs.ErrNotExist) && queueErr == nil {
-		return nil // it was only a queue
+		return nil // there was only a queue
 	}
 	return os.Remove(path)
 }
@@ -185,7 +184,7 @@ func Remove(path string) error {
 // nameTime is the format of the start in a file's name.
 const nameTime = "20060102T150405.000Z"
 
-// headerFromName is the inverse of [FileName], as far as it can be.
+// headerFromName is the inverse of [FileName], as far as possible.
 func headerFromName(path string) (h tap.Header) {
 	name := strings.TrimSuffix(filepath.Base(path), Ext)
 	if first, rest, ok := strings.Cut(name, "-"); ok {

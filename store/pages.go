@@ -10,23 +10,23 @@ import (
 	"sort"
 )
 
-// The reading side does not use bbolt. bbolt maps the file and believes it: on
-// a damaged one it panics, some of it in goroutines of its own, or recurses
-// until the stack is gone, or faults, and a caller can prevent none of that. It
-// also locks the file, so that every reader would delay the tap. What a reader needs of the format is
+// Readers do not use bbolt. bbolt maps the file and trusts it: on
+// a damaged file it panics, also in goroutines of its own, or recurses
+// until the stack overflows, or faults, and a caller cannot prevent it. It
+// also locks the file, so every reader would delay the tap. The part of the format that a reader needs is
 // small, was frozen in 2014, and is all in this file: two meta
 // pages, branch pages, leaf pages. They are read with pread and every number in
 // them is checked before it is used.
 //
-// No lock is taken either. A bbolt transaction writes only to pages that the
-// state before it does not use, then syncs, then writes its meta page. So what
-// was read under meta page N is sound if N is still the newest afterwards: see
+// Readers take no lock. A bbolt transaction writes only to pages that the
+// previous state does not use, then syncs, then writes its meta page. So data
+// read under meta page N is consistent if N is still the newest afterwards: see
 // [Recording.view].
 const (
 	metaMagic   = 0xED0CDAED
 	metaVersion = 2
-	metaBytes   = 64 // a meta without its page header
-	metaSummed  = 56 // how much of it the checksum covers
+	metaBytes   = 64 // size of a meta without its page header
+	metaSummed  = 56 // number of its bytes that the checksum covers
 
 	pageHeader  = 16
 	elemBytes   = 16
@@ -41,11 +41,11 @@ const (
 	noFreelist = ^uint64(0)
 )
 
-// errPage is wrapped by every error about the structure of a file. Callers
-// outside see ErrDamaged.
+// errPage is wrapped by every error about the structure of a file. Callers of the package
+// see ErrDamaged.
 var errPage = errors.New("damaged page")
 
-// errForeign means that the file is a database, but not ours.
+// errForeign means that the file is a database of another program.
 var errForeign = errors.New("a database of another program")
 
 // errNoMeta means that neither meta page is one of bbolt's.
@@ -55,7 +55,7 @@ var errNoMeta = fmt.Errorf("%w: no valid meta page", errPage)
 type meta struct {
 	root     uint64
 	freelist uint64
-	end      uint64 // the first page number not in use
+	end      uint64 // the first unused page number
 	txid     uint64
 }
 
@@ -64,14 +64,14 @@ type pages struct {
 	meta
 	r    io.ReaderAt
 	size int64  // of the file
-	seen []bool // the pages that load has met; nil unless in check
-	// tries counts how often the file has changed under this read. A reader of
-	// much should then try with less.
+	seen []bool // the pages visited by load, nil except in check
+	// tries is the number of times that the file changed during this read. Long reads
+	// should then read less.
 	tries int
 }
 
-// openPages reads the newest meta of a file, and its size after that: the file may
-// grow with the next commit, and a meta may need pages that an older size lacks.
+// openPages reads the newest meta of a file, and then its size: the file may grow with the
+// next commit, and a meta may need pages beyond an older size.
 func openPages(f interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)
@@ -133,26 +133,26 @@ type node struct {
 	leaf  bool
 	elems []elem
 	id    uint64
-	pages uint64 // how many pages it takes
+	pages uint64 // number of pages
 }
 
 // An elem is one element of a node.
 type elem struct {
 	key    []byte
-	child  uint64 // of a branch: the page
-	bucket bool   // of a leaf: the value is a bucket
-	val    int64  // of a leaf: where the value lies in the file
+	child  uint64 // page of the child, in a branch
+	bucket bool   // the value is a bucket, in a leaf
+	val    int64  // offset of the value in the file, in a leaf
 	length int64
 }
 
-// A run is where one page lies in the file, with those that follow it.
+// A run is the location of a page in the file, with its overflow pages.
 type run struct {
 	id     uint64
 	off    int64
 	length int64
 	flags  uint16
 	count  int
-	head   []byte // its first bytes: a page, or less
+	head   []byte // its first bytes, at most a page
 }
 
 // run reads the header of a page.
@@ -184,7 +184,7 @@ func (p *pages) node(id uint64) (*node, error) {
 	return p.parse(&r)
 }
 
-// inline reads the page within a bucket's value, after the bucket's header.
+// inline reads the page inside the value of a bucket.
 func (p *pages) inline(e *elem) (*node, error) {
 	if e.length > pageSize {
 		return nil, fmt.Errorf("%w: an inline bucket of %d bytes", errPage, e.length)
@@ -219,8 +219,8 @@ func (p *pages) parse(r *run) (*node, error) {
 		return nil, fmt.Errorf("%w: page %d has %d elements, which do not fit", errPage, r.id, r.count)
 	}
 	if table > int64(len(r.head)) {
-		// Elements beyond the first page: one with many keys that bbolt has
-		// not split. At most a MiB, for there are at most 65,535.
+		// The elements exceed the first page: it has many keys, and bbolt has
+		// not split it. They take at most 1 MiB, as there are at most 65,535.
 		head, err := p.read(r.off, table)
 		if err != nil {
 			return nil, err
@@ -267,10 +267,10 @@ func (p *pages) element(r *run, n *node, i int) error {
 	return err
 }
 
-// maxKey bounds the length of a key. Ours have eight bytes or a short name.
+// maxKey is the maximum length of a key. Ours have eight bytes or a short name.
 const maxKey = 64
 
-// read returns n bytes of the file. The caller has checked that n is sane.
+// read returns n bytes of the file. The caller has checked n.
 func (p *pages) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > p.size-n {
 		return nil, fmt.Errorf("%w: %d bytes at %d are outside the file", errPage, n, off)
@@ -280,7 +280,8 @@ func (p *pages) read(off, n int64) ([]byte, error) {
 	return b, pageError(err, "%d bytes at %d", n, off)
 }
 
-// pageError turns the end of a file that was cut under us into errPage.
+// pageError replaces the unexpected end of a file that was truncated during the read by
+// errPage.
 func pageError(err error, format string, args ...any) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: the file ends before "+format, append([]any{errPage}, args...)...)
@@ -288,8 +289,8 @@ func pageError(err error, format string, args ...any) error {
 	return err
 }
 
-// maxDepth bounds how deep a tree may be. A branch page of 4 KiB has room for
-// 100 children, so five levels are more than any disk holds.
+// maxDepth is the maximum depth of a tree. A branch page of 4 KiB has room for 100
+// children, so five levels are more than any disk holds.
 const maxDepth = 12
 
 // A tree is one bucket.
@@ -318,7 +319,7 @@ func (p *pages) open(e *elem) (*tree, error) {
 	return t, err
 }
 
-// load reads a node and checks that its keys lie in [lo, hi); nil is no bound.
+// load reads a node and checks that its keys are in [lo, hi); nil means no bound.
 // The key of a branch's element is the first of its page: bbolt keeps that so
 // unless keys are deleted, and we delete none. So every step of a walk brings
 // new keys, and a page that refers to itself is an error.
@@ -377,8 +378,8 @@ func (t *tree) get(k []byte) (*elem, error) {
 // errStop ends a walk without being an error.
 var errStop = errors.New("stop")
 
-// ascend calls each for the last element whose key is at most k, or the first
-// of all, and for every one after it.
+// ascend calls each for the last element whose key is at most k, or the first of all, and
+// for every later one.
 func (t *tree) ascend(k []byte, each func(*elem) error) error {
 	n, err := t.rootNode()
 	if err != nil {
@@ -411,7 +412,7 @@ func (t *tree) ascendNode(n *node, depth int, k, hi []byte, each func(*elem) err
 }
 
 // checkFile walks every page of the file at path before bbolt is trusted to
-// write to it: bbolt believes what it maps, and would overwrite pages that a
+// write to it: bbolt trusts the file, and would overwrite pages that a
 // broken freelist calls free. It reads headers and keys, no values. The file must
 // not be written meanwhile.
 func checkFile(path string) error {
@@ -427,7 +428,7 @@ func checkFile(path string) error {
 	return explain(f, path, err)
 }
 
-// check walks all pages of the state, of which none may be used twice or be called free.
+// check visits all pages of the state. No page may be used twice, or used and free.
 func (p *pages) check() error {
 	if p.end > uint64(p.size)/pageSize {
 		return fmt.Errorf("%w: the file has %d bytes of %d pages", errPage, p.size, p.end)
@@ -444,7 +445,7 @@ func (p *pages) check() error {
 	p.seen = make([]bool, p.end)
 	var walk func(t *tree, nest int) error
 	walk = func(t *tree, nest int) error {
-		if nest > 3 { // the root, frames, a commit: ours go no deeper
+		if nest > 3 { // the root, frames, a commit
 			return fmt.Errorf("%w: buckets are nested too deep", errPage)
 		}
 		return t.ascend(nil, func(e *elem) error {
@@ -464,7 +465,7 @@ func (p *pages) check() error {
 	return p.checkFreelist()
 }
 
-// claim marks n pages as used, which they may be once.
+// claim marks n pages as used. A page must be used only once.
 func (p *pages) claim(id, n uint64) error {
 	for k := uint64(0); k < n && p.seen != nil; k++ {
 		i := id + k

@@ -11,27 +11,27 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The queue between the tap and the writer: blocks that hold the bytes that
-// crossed, and a ring of entries with their times, in order. Both
-// lie in one piece of memory, which is a mapped file where the system can, so that
+// The queue between the tap and the writer: blocks with the bytes that
+// crossed, and a ring of entries with their times, in order. Both are in
+// one piece of memory, which is a mapped file if the system supports it, so that
 // they outlive the process.
 const (
 	queueMagic   = "mtapque1"
-	queueHead    = 64 << 10 // the header's room: geometry, boot, tap.Header
+	queueHead    = 64 << 10 // size of the header: geometry, boot, tap.Header
 	entryBytes   = 32
 	ringEntries  = 1 << 16
 	maxBlock     = 1 << 20
 	minBlocks    = 8
 	firstBlocks  = 4 // allocated when the queue's file is made
 	minQueueSize = 1 << 20
-	// writerBytes is what the writer holds of the queue's content besides: two
-	// batches, and the pages that bbolt makes of them until they are collected.
+	// writerBytes is the additional memory of the writer: two batches, and the pages that
+	// bbolt makes of them.
 	writerBytes = 16 << 20
-	// streamBytes is how many bytes stand before those of a piece or of an exchange's
-	// event: the number of the exchange, little-endian.
+	// streamBytes is the size of the exchange number before the bytes of a piece or of an
+	// event, little-endian.
 	streamBytes = 8
-	// minRoom is up to which length a chunk is one entry: a block with less left is
-	// left for the next. maxEvent is the longest event that is one.
+	// minRoom is the maximum length of a chunk in a single entry: a block with less room is
+	// left for the next one. maxEvent is the maximum length of an event in a single entry.
 	minRoom  = 64 << 10
 	maxEvent = minRoom - streamBytes
 )
@@ -39,23 +39,23 @@ const (
 // Kinds of entry.
 const (
 	entryData  uint8 = iota // bytes of a lane
-	entryEnd                // the lane is over
-	entryNote               // an event of the run
-	entryGap                // what crossed unrecorded, [tap.Lanes]lostLane in JSON
-	entryPiece              // bytes of a frame of a stream, behind the number of its exchange
-	entryEvent              // an event of an exchange, behind its number
+	entryEnd                // end of a lane
+	entryNote               // event of the run
+	entryGap                // unrecorded bytes, [tap.Lanes]lostLane in JSON
+	entryPiece              // exchange number, then bytes of a frame of a stream
+	entryEvent              // exchange number, then an event of the exchange
 	entryKinds
 )
 
 // Flags of an entryPiece, and pieceMore of an entryData too.
 const (
-	pieceEnd  uint8 = 1 << iota // it is the frame's last
+	pieceEnd  uint8 = 1 << iota // it is the last of the frame
 	pieceTorn                   // bytes of the frame are missing before it
 	pieceMore                   // the frame began before it
 )
 
-// An entry is one chunk. The fields are written first and Mark last, so an
-// entry is there exactly when Mark equals its ticket plus one.
+// An entry is one chunk. Mark is written last, so an entry is complete exactly if Mark
+// equals its ticket plus one.
 type entry struct {
 	Mark uint64
 	At   int64  // nanoseconds since the start
@@ -69,7 +69,7 @@ type tag struct{ Lane, Kind, Form, Flags uint8 }
 
 var _ [entryBytes - unsafe.Sizeof(entry{})]struct{} // the layout is a file format
 
-// A stream is one lane of one exchange, or of stdio, which has lines.
+// A stream is one lane of an exchange or, if line is set, of stdio.
 type stream struct {
 	exchange uint64
 	lane     tap.Lane
@@ -81,56 +81,56 @@ type queue struct {
 	mem, blocks []byte
 	ring        []entry
 	blockSize   int
-	file        *queueFile // nil: plain memory
-	outlives    bool       // mem is there after the process was killed
+	file        *queueFile // nil for plain memory
+	outlives    bool       // mem outlives the process
 	epoch       time.Time
-	stalled     func() // called once, without the lock, when the store has not moved for stallLimit
+	stalled     func() // called once, without the lock, when the store has made no progress for stallLimit
 
 	mu      sync.Mutex
 	space   sync.Cond // a block or entries became free, or failing began
 	wake    chan struct{}
 	next    uint64 // the next ticket
-	taken   uint64 // tickets below are with the writer
+	taken   uint64 // tickets below were taken by the writer
 	drained uint64 // tickets below are in the store
-	cur     int    // the block that is being filled; -1: none
-	off     int    // how far it is
-	used    []int  // for each block, how many of its bytes the store does not have
+	cur     int    // current block, or -1
+	off     int    // offset in it
+	used    []int  // number of bytes of each block that are not in the store
 	free    []int  // LIFO, so that a quiet tap keeps touching the same pages
-	fresh   int    // blocks from here on were never used
-	usable  int    // blocks from here on cannot be had (disk full)
-	failing bool   // the store fails: lose rather than wait
-	dead    bool   // mem must not be touched any more: see giveUp
+	fresh   int    // blocks from this index on were never used
+	usable  int    // blocks from this index on cannot be allocated, as the disk is full
+	failing bool   // the store fails: drop bytes instead of waiting
+	dead    bool   // mem must not be accessed, see giveUp
 	closed  bool
-	moved   time.Time // when the store last took something, or the queue was empty
+	moved   time.Time // when the store last made progress, or the queue was empty
 	waiting bool      // the writer waits for wake
 
-	mid [tap.Lanes]bool // the last byte of the lane of stdio was not the end of a line
-	// open has the streams that are in the middle of a frame, and whether the ring has
-	// the beginning of it.
+	mid [tap.Lanes]bool // whether the lane of stdio is in the middle of a line
+	// open has the streams that are in the middle of a frame, and whether the ring has its
+	// beginning.
 	open map[stream]bool
 	loss
 }
 
-// A loss is what crossed unrecorded and is not yet in the ring.
+// A loss counts unrecorded bytes that are not yet in the ring.
 type loss struct {
-	missed bool // there is any
+	missed bool // the loss is not empty
 	lost   [tap.Lanes]lostLane
-	cut    []stream // of frames that the ring has the beginning of, and that are over
+	cut    []stream // streams of ended frames whose beginning is in the ring
 }
 
-// lostLane counts what crossed unrecorded on one lane. What is lost of streams is
-// counted as that of lane lifecycle.
+// A lostLane counts the unrecorded bytes of a lane. Those of streams are
+// counted on lane lifecycle.
 type lostLane struct {
 	Bytes  uint64 `json:"bytes,omitempty"`
 	Frames uint64 `json:"frames,omitempty"` // terminators among them
 }
 
-// stallLimit is how long a store may take nothing, with the queue full, before
-// the traffic goes on without it.
+// stallLimit is the time without progress of the store, with the queue full, after which
+// the traffic continues unrecorded.
 var stallLimit = 30 * time.Second
 
-// queueGeometry returns the block size and count for a cap in bytes, which is
-// for the ring and the writer's batches as well but where it is very small.
+// queueGeometry returns the block size and count for a limit in bytes, which includes the
+// ring and the batches of the writer unless it is very small.
 func queueGeometry(limit int64) (blockSize, blocks int) {
 	limit = max(limit, minQueueSize)
 	blockSize = maxBlock
@@ -148,7 +148,7 @@ func queueBytes(blockSize, blocks int) int {
 	return queueHead + ringEntries*entryBytes + blockSize*blocks
 }
 
-// newQueue lays a queue over mem, which is all zero. file may be nil.
+// newQueue makes a queue in mem, which must be zero. file may be nil.
 func newQueue(mem []byte, blockSize, blocks int, file *queueFile, epoch time.Time) *queue {
 	q := &queue{
 		blockSize: blockSize, file: file, epoch: epoch,
@@ -165,7 +165,7 @@ func (q *queue) lay(mem []byte) {
 	q.ring = unsafe.Slice((*entry)(unsafe.Pointer(&mem[queueHead])), ringEntries)
 }
 
-// chunk enters bytes of a lane of stdio, or the end of it if there are none.
+// chunk adds bytes of a lane of stdio, or its end if there are none.
 func (q *queue) chunk(lane tap.Lane, p []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,7 +193,7 @@ func (q *queue) chunk(lane tap.Lane, p []byte) {
 	}
 }
 
-// piece enters bytes of a frame of a stream, with end its last.
+// piece adds bytes of a frame of a stream. end reports that they are its last.
 func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,7 +221,7 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	}
 }
 
-// event enters an event of at most maxEvent bytes, of an exchange or of the run.
+// event adds an event of at most maxEvent bytes, of an exchange or of the run.
 func (q *queue) event(exchange uint64, payload []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -236,15 +236,15 @@ func (q *queue) event(exchange uint64, payload []byte) {
 	}
 }
 
-// numbered is what stands before the bytes of a piece, or of an event of an exchange.
+// numbered returns the prefix of a piece, or of an event of an exchange.
 func numbered(exchange uint64) []byte { return binary.LittleEndian.AppendUint64(nil, exchange) }
 
-// cutNumber splits off what numbered has made.
+// cutNumber is the inverse of numbered.
 func cutNumber(b []byte) (exchange uint64, payload []byte) {
 	return binary.LittleEndian.Uint64(b), b[streamBytes:]
 }
 
-// put copies an entry to the current block, which has room for it: see ready.
+// put copies an entry to the current block, which must have room for it: see ready.
 func (q *queue) put(t tag, prefix, p []byte) {
 	if q.next == q.drained {
 		q.moved = time.Now()
@@ -263,7 +263,7 @@ func (q *queue) put(t tag, prefix, p []byte) {
 	}
 }
 
-// wakeWriter makes sure that the writer looks at the queue soon.
+// wakeWriter wakes the writer.
 func (q *queue) wakeWriter() {
 	q.waiting = false
 	select {
@@ -272,9 +272,9 @@ func (q *queue) wakeWriter() {
 	}
 }
 
-// ready waits for room for one entry of n bytes, and enters what was lost before it.
-// It reports false when there is no room. After a loss it asks for room for a long
-// entry, so that there is not a gap for every other chunk.
+// ready waits for room for one entry of n bytes, and adds the loss before it. It reports
+// false if there is no room. After a loss it requires room for a long entry, so that there
+// is not a gap for every other chunk.
 func (q *queue) ready(n int) bool {
 	for q.missed && q.room(minRoom) {
 		q.settle()
@@ -282,7 +282,7 @@ func (q *queue) ready(n int) bool {
 	return !q.missed && q.room(n) && (!q.missed || q.ready(n))
 }
 
-// room waits for n bytes in the current block, and a place in the ring.
+// room waits for n bytes in the current block and an entry in the ring.
 func (q *queue) room(n int) bool {
 	for !q.dead {
 		if q.next-q.drained < ringEntries && q.block(n) {
@@ -296,7 +296,7 @@ func (q *queue) room(n int) bool {
 	return false
 }
 
-// block makes sure that the current block has n bytes left, if one can be had.
+// block ensures that the current block has n bytes left, if possible.
 func (q *queue) block(n int) bool {
 	if q.cur >= 0 && q.blockSize-q.off >= n {
 		return true
@@ -309,20 +309,20 @@ func (q *queue) block(n int) bool {
 		return false
 	}
 	if i := q.fresh; q.file != nil && i >= firstBlocks {
-		// Touching a page of a sparse mapping on a full disk would be fatal, so
+		// Writing to a page of a sparse mapping on a full disk would be fatal, so
 		// the file gets its space first.
 		if err := q.file.allocate(int64(queueBytes(q.blockSize, i)), int64(q.blockSize)); err != nil {
 			q.usable = q.fresh
 			return false
 		}
-		populate(q.blocks[i*q.blockSize : (i+1)*q.blockSize]) // all of it is about to be written
+		populate(q.blocks[i*q.blockSize : (i+1)*q.blockSize]) // all of it will be written
 	}
 	q.cur, q.off = q.fresh, 0
 	q.fresh++
 	return true
 }
 
-// waitSpace waits for space.Broadcast, and notices a store that does not move.
+// waitSpace waits for space.Broadcast and detects a store without progress.
 func (q *queue) waitSpace() {
 	if time.Since(q.moved) > stallLimit {
 		q.failing = true
@@ -339,8 +339,8 @@ func (q *queue) waitSpace() {
 	timer.Stop()
 }
 
-// losePiece accounts for bytes of a frame that cross unrecorded. One of which the ring
-// has nothing keeps its number.
+// losePiece accounts for dropped bytes of a frame. A frame without bytes in the ring keeps
+// its number.
 func (q *queue) losePiece(s stream, p []byte, end bool) {
 	l := &q.lost[tap.Lifecycle]
 	l.Bytes += uint64(len(p))
@@ -357,15 +357,15 @@ func (q *queue) losePiece(s stream, p []byte, end bool) {
 	q.lose()
 }
 
-// lose notes that something was lost.
+// lose marks the loss as not empty.
 func (q *queue) lose() {
 	if q.missed = true; !q.dead {
 		q.keepLost()
 	}
 }
 
-// settle enters one entry of what was lost, for which there is room: the end of a frame
-// that the ring has the beginning of, or at last the account.
+// settle adds one entry of the loss, for which there is room: the end of a frame whose
+// beginning is in the ring, or finally the counts.
 func (q *queue) settle() {
 	if n := len(q.cut); n > 0 {
 		s := q.cut[n-1]
@@ -384,8 +384,7 @@ func (q *queue) settle() {
 	q.keepLost()
 }
 
-// keepLost writes the account of what was lost to the queue's header, so that
-// it survives the process.
+// keepLost writes the loss to the header of the queue, so that it outlives the process.
 func (q *queue) keepLost() {
 	for lane := range q.lost {
 		l, b := &q.lost[lane], q.mem[headLost+lane*lostBytes:]
@@ -399,14 +398,13 @@ func (l *lostLane) add(p []byte) {
 	l.join(lostLane{uint64(len(p)), uint64(bytes.Count(p, []byte{'\n'}))})
 }
 
-// join counts what another account has.
+// join adds other counts.
 func (l *lostLane) join(other lostLane) {
 	l.Bytes, l.Frames = l.Bytes+other.Bytes, l.Frames+other.Frames
 }
 
-// take waits for entries and appends the next ones to those that it is given, until
-// their bytes reach limit. more means that some were left. It returns none at the end:
-// when the queue is closed and empty, or dead.
+// take waits for entries and appends them to entries until their bytes reach limit. more
+// reports that some were left. It returns none when the queue is closed and empty, or dead.
 func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -417,7 +415,7 @@ func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
 		q.mu.Lock()
 	}
 	if q.missed && q.taken == q.next {
-		q.ready(0) // the store has all else, so there is room
+		q.ready(0) // the store has everything else, so there is room
 	}
 	for ; q.taken < q.next && limit > 0 && !q.dead; q.taken++ {
 		e := q.ring[q.taken%ringEntries]
@@ -430,7 +428,7 @@ func (q *queue) take(entries []entry, limit int) (_ []entry, more bool) {
 // bytes returns the chunk of an entry.
 func (q *queue) bytes(e *entry) []byte { return q.blocks[e.Pos : e.Pos+uint64(e.N)] }
 
-// release frees the memory of entries that the store has.
+// release frees the memory of entries that are in the store.
 func (q *queue) release(entries []entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -440,7 +438,7 @@ func (q *queue) release(entries []entry) {
 			continue
 		}
 		if b == q.cur {
-			q.off = 0 // begin it anew
+			q.off = 0 // reuse it from the start
 		} else {
 			q.free = append(q.free, b)
 		}
@@ -452,7 +450,7 @@ func (q *queue) release(entries []entry) {
 	q.space.Broadcast()
 }
 
-// fail makes the queue lose rather than wait, until the next release.
+// fail makes the queue drop bytes instead of waiting, until the next release.
 func (q *queue) fail() {
 	q.mu.Lock()
 	q.failing = true
@@ -460,7 +458,7 @@ func (q *queue) fail() {
 	q.mu.Unlock()
 }
 
-// close ends the queue: nothing more will be entered.
+// close ends the queue. Nothing may be added afterwards.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -469,8 +467,8 @@ func (q *queue) close() {
 	q.mu.Unlock()
 }
 
-// markLeft notes in the header that the tap has seen all of its traffic. Where that
-// fails, the recording reads as cut.
+// markLeft notes in the header that the tap has seen all of its traffic. If that fails, the
+// recording is read as cut.
 func (q *queue) markLeft() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -483,7 +481,7 @@ func (q *queue) markLeft() {
 	}
 }
 
-// remake makes the queue's file again where it was removed, with what is not in the
+// remake recreates the removed file of the queue with everything that is not in the
 // recording yet.
 func (q *queue) remake(h tap.Header) error {
 	if q.file == nil || !unlinked(q.file.f) {

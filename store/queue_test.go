@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// bareQueue is a queue in plain memory that nobody drains but the test.
+// bareQueue is a queue in plain memory that only the test drains.
 func bareQueue() *queue {
 	size, count := queueGeometry(minQueueSize)
 	return newQueue(make([]byte, queueBytes(size, count)), size, count, nil, time.Now())

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// newExt is what the name of a queue, or of a recording, ends in while it is being
-	// made.
+	// newExt is the extension of a queue or a recording that is being
+	// created.
 	newExt = ".new"
-	// newLimit is how long that may take, generously.
+	// newLimit is the maximum time that this takes.
 	newLimit = time.Minute
 )
 
-// removeUnborn removes what a tap left that was killed while it made its queue, or its
-// file. What had crossed it is not there. path ends in newExt.
+// removeUnborn removes the file of a tap that was killed while creating its queue or
+// recording. path ends in newExt.
 func removeUnborn(path string) {
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > newLimit && !held(path) {
@@ -28,8 +28,8 @@ func removeUnborn(path string) {
 	}
 }
 
-// writeZeros fills a range that was never written, which takes its space on the
-// disk where the system cannot reserve it.
+// writeZeros writes an unused range, which allocates its disk space if the system cannot
+// reserve it.
 func writeZeros(f *os.File, off, n int64) error {
 	zeros := make([]byte, 256<<10)
 	for n > 0 {
@@ -48,20 +48,19 @@ func sameFile(f *os.File, info os.FileInfo) bool {
 	return err == nil && os.SameFile(mine, info)
 }
 
-// regular reports whether path is a file, and no link, pipe or device: to open
-// one of those could wait for ever, or lead elsewhere.
+// regular reports whether path is a regular file. Opening
+// a link, pipe or device could block, or lead elsewhere.
 func regular(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// markDraining notes in a queue whose lock we have that its tap is gone.
+// markDraining marks a locked queue as one whose tap is gone.
 func markDraining(f *os.File) {
-	_, _ = f.WriteAt([]byte{1}, headDraining) // where it fails, others take it for a live one
+	_, _ = f.WriteAt([]byte{1}, headDraining) // on failure, others consider it live
 }
 
-// beingDrained reports whether the tap of a queue that is locked is gone, and
-// another program appends what it left.
+// beingDrained reports whether a locked queue is being appended by another program.
 func beingDrained(recording string) bool {
 	if !regular(recording + QueueExt) {
 		return false
@@ -82,13 +81,13 @@ func beingDrained(recording string) bool {
 //	   8   4  block size
 //	  12   4  blocks
 //	  16   4  length of the tap.Header, JSON
-//	  20   1  not 0: the tap is gone, and another program appends what it left
-//	  21   1  not 0: the tap has ended, and could not bring the rest into the recording
+//	  20   1  not 0: the tap is gone, and another program appends the rest
+//	  21   1  not 0: the tap has ended, and could not append the rest
 //	  24   8  tickets below are in the recording, and their memory may be reused
 //	  32  64  boot id of the machine, zero-padded
-//	 128  96  what crossed unrecorded, 24 bytes a lane: bytes, frames, 8 without a meaning
-//	 256      of older taps: which frames that have begun miss bytes. Now: if bytes are
-//	          missing at all, then in each of them
+//	 128  96  unrecorded traffic, 24 bytes per lane: bytes, frames, 8 unused
+//	 256      older taps: which incomplete frames lack bytes. If bytes are
+//	          missing, all of them do
 //	4096      the tap.Header
 const (
 	headDraining = 20
@@ -99,7 +98,7 @@ const (
 	headLost     = 128
 	lostBytes    = 24
 	headHeader   = 4096
-	// maxLost bounds the frames of an account, so that frame numbers do not overflow.
+	// maxLost is the maximum number of lost frames, so that frame numbers do not overflow.
 	maxLost = 1 << 40
 )
 
@@ -109,14 +108,14 @@ type queueHeader struct {
 	drained           uint64
 	boot              string
 	lost              [tap.Lanes]lostLane
-	left              bool // by a tap that had seen its traffic to the end
+	left              bool // the tap had seen its traffic to the end
 	header            tap.Header
 }
 
-// encodeQueueHead returns the header of a new queue, which zeros follow.
+// encodeQueueHead returns the header of a new queue, which is followed by zeros.
 func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	doc := mustJSON(&h)
-	for _, shorter := range []tap.Header{ // an argv of many pages: its first word will do
+	for _, shorter := range []tap.Header{ // of a very long command, only the first word
 		{ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport, Command: h.Command[:min(1, len(h.Command))],
 			Upstream: h.Upstream, Dir: h.Dir, Program: h.Program, Platform: h.Platform},
 		{ID: h.ID, Label: h.Label, Start: h.Start, Transport: h.Transport, Program: h.Program, Platform: h.Platform},
@@ -136,8 +135,8 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	return b
 }
 
-// decodeQueueHead reads the header of a queue's file of the given size, of which b
-// are the first queueHead bytes, and checks that they fit its size.
+// decodeQueueHead reads the header of a queue file of the given size from its first
+// queueHead bytes, and checks that it fits the size.
 func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	var q queueHeader
 	switch {
@@ -171,7 +170,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 
 // parseLost reads the payload of an entryGap.
 func parseLost(p []byte) (lost [tap.Lanes]lostLane) {
-	_ = json.Unmarshal(p, &lost) // of a damaged queue, whatever could be read
+	_ = json.Unmarshal(p, &lost) // of a damaged queue, what could be read
 	for lane := range lost {
 		lost[lane].Frames = min(lost[lane].Frames, maxLost)
 	}

@@ -16,51 +16,51 @@ import (
 )
 
 const (
-	// pageBytes is about how much a reader takes out of the file at once.
+	// pageBytes is about the number of bytes that a reader copies from the file at once.
 	pageBytes = 4 << 20
-	// DefaultMaxRaw is the size above which a frame is not loaded whole.
+	// DefaultMaxRaw is the size above which only the beginning of a frame is loaded.
 	DefaultMaxRaw = 64 << 20
-	// headRaw is how much of such a frame is loaded.
+	// headRaw is the size of that beginning.
 	headRaw = 64 << 10
-	// followPause is how often a follower looks whether there is more.
+	// followPause is the poll interval of a follower.
 	followPause = 25 * time.Millisecond
 )
 
-// A Recording reads one recording: finished, live, or what [OpenSalvage] found. It
-// holds nothing open between calls, and never delays the tap that writes it. Its
-// methods may be called from several goroutines at once, but for SetMaxRaw.
+// A Recording reads one recording: finished, live, or salvaged by [OpenSalvage]. It
+// keeps no file open between calls, and never delays the tap that writes it. Its
+// methods may be called concurrently, except SetMaxRaw.
 type Recording struct {
 	path   string
 	src    source
 	maxRaw int64
 	lossy  bool  // parts of frames may be missing
-	left   error // why a dead tap's queue could not be drained
+	left   error // the error for which the queue of a dead tap could not be appended
 }
 
-// A source has the segments of a recording.
+// A source provides the segments of a recording.
 type source interface {
 	// info describes the recording.
 	info() (Info, error)
-	// now returns a number that changes when there is more, and whether there will be
-	// no more.
+	// now returns a number that changes when there are more frames, and whether the recording
+	// has ended.
 	now(ctx context.Context) (state uint64, over bool, err error)
-	// read copies the segments with the frames, or parts, from..end-1 to b, as many as
-	// the budget allows: first the one that has number from, or would have it.
+	// read appends the segments with the frames, or parts, from..end-1 to b, as many as
+	// the budget allows, beginning with the one that has number from or precedes it.
 	read(b *batchOf, bucket []byte, from, end uint64, budget int) error
 }
 
-// A fileSource is the file of a recording, by its name.
+// A fileSource is the name of the file of a recording.
 type fileSource string
 
 func (s fileSource) info() (Info, error) { return readInfo(string(s)) }
 
 func (s fileSource) now(ctx context.Context) (txid uint64, over bool, err error) {
-	// Before reading, so that what the tap wrote last is read.
+	// Before reading, so that nothing written before the end is missed.
 	if over = !queueAlive(string(s)); over {
-		_ = drainIfDead(ctx, string(s)) // where that fails, what is there is all
+		_ = drainIfDead(ctx, string(s)) // on failure, the committed frames are all
 	}
-	// Asking for the last commit costs about as much as stat, whose times are too
-	// coarse to tell two commits from one.
+	// Reading the last commit costs about as much as stat, whose times are too
+	// coarse to distinguish commits.
 	err = viewFile(string(s), func(p *pages) error {
 		txid = p.txid
 		return nil
@@ -78,14 +78,14 @@ func (s fileSource) read(b *batchOf, bucket []byte, from, end uint64, budget int
 	})
 }
 
-// Open checks that the file at path is a recording that this program can read.
-// What a killed tap left in its queue is appended first; where that cannot be
-// done, because the place is read-only, the recording opens without it.
+// Open opens the recording at path and checks that this program can read it. It first
+// appends the queue of a killed tap; if that is impossible, as on a read-only file system,
+// the recording opens without it.
 func Open(path string) (*Recording, error) {
 	drainErr := drainIfDead(context.Background(), path)
 	err := awaitVersion(path)
 	if errors.Is(err, fs.ErrNotExist) && drainErr != nil {
-		return nil, drainErr // only a queue is there, and it is of no use
+		return nil, drainErr // there is only a queue, which cannot be read
 	}
 	if err != nil {
 		return nil, err
@@ -94,13 +94,13 @@ func Open(path string) (*Recording, error) {
 }
 
 const (
-	// drainLimit is how long another program is waited for that appends what a
-	// killed tap has left.
+	// drainLimit is the maximum time to wait for another program that appends
+	// the queue of a killed tap.
 	drainLimit = 10 * time.Second
 	drainPause = 2 * time.Millisecond
 )
 
-// sleepDrain waits for another program; a test does something else meanwhile.
+// sleepDrain waits for another program. It can be replaced by tests.
 var sleepDrain = func(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -108,10 +108,9 @@ var sleepDrain = func(ctx context.Context) {
 	}
 }
 
-// drainIfDead appends what a killed tap has left. Nearly always there is no
-// queue, and nothing to do. While another program does it the recording looks
-// live, as the queue is locked, but what is there is not all: that is waited for,
-// until ctx is done.
+// drainIfDead appends the queue of a killed tap, if there is one. If another program is
+// doing that, the recording seems live, as the queue is locked, but is incomplete.
+// drainIfDead then waits until it is complete or ctx is done.
 func drainIfDead(ctx context.Context, path string) error {
 	for began := time.Now(); ; sleepDrain(ctx) {
 		if _, err := os.Lstat(path + QueueExt); err != nil || ctx.Err() != nil {
@@ -128,11 +127,11 @@ func drainIfDead(ctx context.Context, path string) error {
 	}
 }
 
-// beginLimit is how long a live recording may take to become one: its file is
-// made a moment after its queue.
+// beginLimit is the maximum time to wait for the file of a live recording, which is created
+// shortly after its queue.
 const beginLimit = 2 * time.Second
 
-// awaitVersion is readVersion that waits for a file that is just being made.
+// awaitVersion is like readVersion but waits for a file that is being created.
 func awaitVersion(path string) error {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
 		alive := queueAlive(path) // before reading
@@ -157,13 +156,13 @@ func (r *Recording) Info() (Info, error) {
 	return i.lacking(r.left), err
 }
 
-// Frames yields the frames with a number above after, in order, as far as they
-// are committed now. An error ends it. The file is not open while the consumer
-// works, and what is in memory is bounded: about 4 MiB, or one segment, or the
-// one frame that is yielded.
+// Frames yields the committed frames with a number above after, in order. An
+// error ends the sequence. The file is not open while the consumer
+// works, and memory is bounded: about 4 MiB, or one segment, or the
+// yielded frame.
 //
-// A consumer may keep a frame, but a small one keeps alive what was stored
-// with it, about 1 MiB: to keep a few of many, clone Raw.
+// A consumer may keep a frame, but a small one retains the segment that it was stored
+// in, about 1 MiB. To keep a few of many, clone Raw.
 func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		w := walk{r: r, next: after + 1, budget: pageBytes}
@@ -171,8 +170,8 @@ func (r *Recording) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 	}
 }
 
-// Follow yields like [Recording.Frames] and then goes on as more is committed,
-// until the recording has ended, or ctx is done, which is not an error.
+// Follow is like [Recording.Frames] but continues with frames as they are committed, until
+// the recording has ended or ctx is done, which is not an error.
 func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		w := walk{r: r, next: after + 1, budget: pageBytes}
@@ -203,19 +202,18 @@ func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Fram
 	}
 }
 
-// A walk is a reader on its way through a recording.
+// A walk is an iteration over a recording.
 type walk struct {
 	r      *Recording
 	next   uint64 // the number of the next frame
-	budget int    // about how many bytes it takes at once
+	budget int    // approximate number of bytes to read at once
 	b      batchOf
 }
 
-// all yields the frames that are committed now. It reports whether the consumer
-// continues.
+// all yields the committed frames. It reports whether the consumer continues.
 func (w *walk) all(yield func(tap.Frame, error) bool) bool {
-	// The segment that would hold the next frame may end before it, after a gap or
-	// while a recording grows. Then the one behind it is needed.
+	// The segment before the next frame may end before it, after a gap or
+	// while a recording grows. Then the one after it is needed.
 	w.b.least = 1
 	for {
 		err := w.r.src.read(&w.b, bucketFrames, w.next, ^uint64(0), w.budget)
@@ -239,7 +237,7 @@ func (w *walk) all(yield func(tap.Frame, error) bool) bool {
 	}
 }
 
-// segment yields the frames of one segment, from next on.
+// segment yields the frames of a segment, beginning with next.
 func (w *walk) segment(i int, yield func(tap.Frame, error) bool) (more bool, err error) {
 	d, err := decodeTable(w.b.segs[i].data, w.b.segs[i].key)
 	for err == nil && d.left > 0 {
@@ -265,7 +263,7 @@ func (w *walk) segment(i int, yield func(tap.Frame, error) bool) (more bool, err
 	return true, nil
 }
 
-// skip makes next be to, if all between is known to have crossed unrecorded.
+// skip sets next to to, if everything between is in gaps.
 func (w *walk) skip(to uint64) error {
 	if missing, ok := unexplained(w.next, to, w.b.sum.state.Gaps); ok {
 		return damaged(w.r.path, fmt.Errorf("%w: frames %d to %d are missing", errPage, missing.From, missing.To))
@@ -274,8 +272,8 @@ func (w *walk) skip(to uint64) error {
 	return nil
 }
 
-// unexplained returns the first frame numbers of from..to-1 that no gap covers.
-// Gaps ascend: see State.sound. There can be as many as frames.
+// unexplained returns the first frame numbers of from..to-1 that are not in a gap. Gaps
+// must ascend, as State.sound checks.
 func unexplained(from, to uint64, gaps []tap.Range) (tap.Range, bool) {
 	i, _ := slices.BinarySearchFunc(gaps, from, func(g tap.Range, n uint64) int { return cmp.Compare(g.To, n) })
 	for ; i < len(gaps) && from < to && gaps[i].From <= from; i++ {
@@ -330,8 +328,7 @@ func (r *Recording) record(seq uint64) (rec record, err error) {
 	return rec, damaged(r.path, fmt.Errorf("%w: frame %d is missing", errPage, seq))
 }
 
-// WriteRaw writes all bytes of a frame that this recording returned, whatever
-// its size, in bounded memory.
+// WriteRaw writes all bytes of a frame of this recording, of any size, in bounded memory.
 func (r *Recording) WriteRaw(w io.Writer, f tap.Frame) error {
 	if f.Whole() {
 		_, err := w.Write(f.Raw)
@@ -352,7 +349,7 @@ func (r *Recording) WriteRaw(w io.Writer, f tap.Frame) error {
 	return err
 }
 
-// assemble returns the frame of a record: with its parts, if it has any.
+// assemble returns the frame of a record, with its parts.
 func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	f := rec.Frame
 	if rec.parts.Count == 0 {
@@ -362,11 +359,11 @@ func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	if f.Size > r.maxRaw {
 		limit = headRaw
 	}
-	// The size is not believed before its bytes are there.
+	// The size is not trusted before the bytes are read.
 	raw := make([]byte, 0, min(limit, pageBytes))
 	have, err := r.eachPart(rec.parts, func(body []byte) error {
 		raw = append(raw, body[:min(int64(len(body)), limit-int64(len(raw)))]...)
-		if int64(len(raw)) == limit && limit < f.Size && !r.lossy { // else the others are counted
+		if int64(len(raw)) == limit && limit < f.Size && !r.lossy { // otherwise the remaining parts are counted
 			return errStop
 		}
 		return nil
@@ -382,9 +379,9 @@ func (r *Recording) assemble(rec *record) (tap.Frame, error) {
 	return f, nil
 }
 
-// eachPart calls each for the parts of a frame, in order, and returns how many bytes
-// they have. All have to be there, unless the recording is lossy. No file is open
-// meanwhile. each may not keep the bytes.
+// eachPart calls each with the parts of a frame, in order, and returns their size in bytes.
+// A missing part is an error, unless the recording is lossy. No file is open during the
+// calls. each must not retain the bytes.
 func (r *Recording) eachPart(ref partRef, each func(body []byte) error) (have uint64, err error) {
 	for next, end := ref.First, ref.First+ref.Count; next < end; {
 		var got batchOf

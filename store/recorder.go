@@ -16,46 +16,45 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// DefaultQueue is how many bytes may wait for the disk before the tap slows the
-// traffic down.
+// DefaultQueue is the number of bytes that may wait for the disk before the tap slows down
+// the traffic.
 const DefaultQueue = 64 << 20
 
 const (
-	// pace is how long what crosses piles up before it is committed: each commit
-	// takes the processor from what is being forwarded.
+	// pace is the interval between commits, as each commit takes CPU time from forwarding.
 	pace = 40 * time.Millisecond
-	// birth is how long after its queue a recording's file is made.
+	// birth is the delay between the creation of the queue and of the file.
 	birth = 30 * time.Millisecond
-	// batchBytes is how much one commit takes at most.
+	// batchBytes is the maximum size of a commit.
 	batchBytes = 4 << 20
-	// closeLimit is how long Close waits for a disk that is slow or a file that
-	// another program holds, and failLimit for one that fails. What is not
-	// committed by then is left in the queue, for the next reader.
+	// closeLimit is how long Close waits for a slow disk or a file that
+	// another program holds, and failLimit for one that fails. Frames that are not
+	// committed by then remain in the queue, for the next reader.
 	closeLimit = time.Second
 	failLimit  = 50 * time.Millisecond
-	// stuckLimit is how long Close waits for a commit that does not come back, and
-	// lossLimit where what is left is lost then, since the queue is plain memory.
+	// stuckLimit is how long Close waits for a commit that does not return, and
+	// lossLimit if the rest is lost then, because the queue is plain memory.
 	stuckLimit = 3 * time.Second
 	lossLimit  = 30 * time.Second
 )
 
-// lockLimit is how long the traffic waits, with the queue full, for another program
-// that holds the file.
+// lockLimit is how long the traffic waits, with the queue full, for another program that
+// holds the file.
 var lockLimit = 4 * time.Second
 
 // Options are the settings of a [Recorder].
 type Options struct {
-	// Queue is the cap, in bytes, on what waits for the disk; 0 means
-	// DefaultQueue, and less than 1 MiB means that.
+	// Queue is the maximum number of bytes that wait for the disk; 0 means
+	// DefaultQueue, and values below 1 MiB mean 1 MiB.
 	Queue int64
-	// Warn is called once, from any goroutine, with the reason when nothing can be
-	// recorded. May be nil.
+	// Warn is called once, from any goroutine, with the reason if recording
+	// fails. May be nil.
 	Warn func(error)
 }
 
-// A Recorder writes one recording. It is a [tap.Recorder], so it never fails towards
-// the tap. While the disk is slow it slows the tap down; when the disk fails it lets
-// the traffic pass, warns once, keeps trying, and marks what is missing.
+// A Recorder writes one recording. As a [tap.Recorder] it never returns an error to
+// the tap. A slow disk slows down the tap. If the disk fails, the Recorder lets
+// the traffic pass, warns once, keeps trying, and records what is missing.
 type Recorder struct {
 	q       *queue
 	db      dbfile
@@ -63,19 +62,19 @@ type Recorder struct {
 	header  tap.Header
 	opt     Options
 	warning sync.Once
-	left    atomic.Bool // the tap has put another recorder in our place
+	left    atomic.Bool // the tap has replaced this recorder
 	closing chan struct{}
 	done    chan struct{}
 	ended   time.Time  // when Close was called; set before closing is closed
-	failure error      // why the writer gave up; its own
-	long    sync.Mutex // held over an event that is entered in pieces
+	failure error      // why the writer gave up; used by the writer only
+	long    sync.Mutex // held while an event is added in pieces
 }
 
 var _ tap.Recorder = (*Recorder)(nil)
 
-// Create begins a recording in dir, which it makes if need be. It fills in what
-// h lacks of ID, Start and Label, starts the clock, and returns at once: the
-// file itself is made while the traffic already flows.
+// Create begins a recording in dir, which it creates if necessary. It sets the missing ID,
+// Start and Label of h, starts the clock, and returns at once: the file is created while
+// the traffic flows.
 func Create(dir string, h tap.Header, opt Options) *Recorder {
 	epoch := time.Now()
 	if h.Start.IsZero() {
@@ -90,9 +89,9 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	err := os.MkdirAll(dir, 0o700)
-	// Without its file the queue is plain memory: a killed tap then loses some
-	// milliseconds, which is not worth a warning. If nothing at all can be written,
-	// making the recording fails next.
+	// Without its file the queue is plain memory: a killed tap then loses a few
+	// milliseconds, which does not need a warning. If nothing can be written,
+	// creating the recording fails next.
 	r.q, _ = openQueue(r.db.path, h, opt.Queue, epoch, err)
 	r.q.stalled = func() {
 		r.warn(fmt.Errorf("%s: nothing could be written for %v", r.db.path, stallLimit))
@@ -101,8 +100,8 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 	return r
 }
 
-// openQueue makes the mapped queue or, where that fails, one in plain memory.
-// prior is an error that makes trying pointless.
+// openQueue makes the mapped queue or, if that fails, one in plain memory. With a prior
+// error, it does not try.
 func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior error) (*queue, error) {
 	if limit == 0 {
 		limit = DefaultQueue
@@ -122,20 +121,20 @@ func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior er
 	return q, prior
 }
 
-// NewID returns a new recording's id: eight lower-case hex digits.
+// NewID returns a new recording id: eight lower-case hex digits.
 func NewID() string {
 	var b [4]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// FileName is the name of the file of a recording: its start in UTC, its label,
-// of which only letters, digits, dot and underscore are kept, and its id.
+// FileName returns the file name of a recording: its start in UTC, its label, reduced to
+// letters, digits, dots and underscores, and its id.
 func FileName(h tap.Header) string {
 	return h.Start.UTC().Format(nameTime) + "-" + labelInName(h.Label) + "-" + h.ID + Ext
 }
 
-// labelInName returns a label as it stands in the name of a file.
+// labelInName returns a label as it appears in a file name.
 func labelInName(label string) string {
 	label = strings.Map(func(r rune) rune {
 		switch {
@@ -181,15 +180,15 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 		r.q.event(exchange, payload)
 		return
 	}
-	// An argv or a header of many pages. Two at once must not mix.
+	// A very long command or header, in pieces. Two events must not mix.
 	r.long.Lock()
 	defer r.long.Unlock()
 	r.q.piece(stream{exchange: exchange, lane: tap.Lifecycle}, tap.FormLine, payload, true)
 }
 
-// Close ends all lanes and streams, waits until everything is on disk, for some seconds
-// at the most, and finishes the recording. What is not on disk by then is left in the
-// queue, and the next reader of the recording appends it. No other method may be called after it.
+// Close ends all lanes and streams, waits at most some seconds until everything is on disk,
+// and finishes the recording. Frames that are not on disk by then remain in the
+// queue, and the next reader appends them. No other method may be called after it.
 func (r *Recorder) Close() {
 	r.ended = time.Now()
 	close(r.closing)
@@ -233,15 +232,16 @@ func (r *Recorder) isClosing() bool {
 	}
 }
 
-// The queue is mapped, so touching it is a fault where its file was cut short
-// by another program, where the disk behind it fails, or where a file system
-// has promised room that it does not have. That ends the recording and not the
-// tap. What is forwarded while it happens may be lost with the memory.
+// The queue is mapped, so accessing it faults if its file was truncated
+// by another program, if its disk fails, or if a file system
+// lacks the space that it reserved. That ends the recording, not the
+// tap. Traffic forwarded at that moment may be lost with the memory.
 //
 // A fault is a panic, which can be recovered, only on a goroutine that has called
-// [debug.SetPanicOnFault]: a tap does so on each that records.
+// [debug.SetPanicOnFault]. A tap does so on each goroutine that records.
 
-// catch is deferred around what touches the queue's memory.
+// catch recovers from a fault. It must be deferred by functions that access the memory of
+// the queue.
 func (r *Recorder) catch() {
 	v := recover()
 	if v == nil {
@@ -249,13 +249,12 @@ func (r *Recorder) catch() {
 	}
 	r.q.giveUp()
 	if _, fault := v.(interface{ Addr() uintptr }); fault {
-		v = "it was cut short, or its disk fails" // the runtime's message does not help a user
+		v = "it was cut short, or its disk fails" // the message of the runtime does not help a user
 	}
 	r.warn(fmt.Errorf("%s cannot be used any more: %v", r.db.path+QueueExt, v))
 }
 
-// giveUp makes the queue leave its memory alone. What crosses from here on is not
-// even counted.
+// giveUp stops all access to the memory of the queue. Further traffic is not even counted.
 func (q *queue) giveUp() {
 	q.mu.Lock()
 	q.dead, q.failing = true, true

@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim records without end and tells on stdout how much of each lane a peer
+// victim records endlessly and prints how much of each lane a peer
 // could have received by now. It waits to be killed.
 func victim(dir string) {
 	r := Create(dir, tap.Header{Label: "victim"}, Options{Queue: 8 << 20})
@@ -173,8 +173,8 @@ func deadQueueOf(t *testing.T, dir, text string) (path string) {
 }
 
 // A tap whose file is held by another program at its end leaves the rest in the
-// queue. It was not killed, so the recording is not cut off, whoever takes it in;
-// after a restart of the machine nobody can.
+// queue. It was not killed, so the recording is not cut off, whichever reader appends it;
+// after a restart of the machine it is lost.
 func TestQueueThatATapLeaves(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize})
@@ -328,7 +328,7 @@ func TestQueueThatIsNoFile(t *testing.T) {
 	}
 }
 
-// A queue that a tap holds is nobody else's to remove, however long it is being
+// A queue that a tap holds must not be removed, however long it is being
 // made: the tap may have been stopped meanwhile.
 func TestUnbornQueueThatIsHeldStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a"+Ext+QueueExt)

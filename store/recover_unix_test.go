@@ -151,7 +151,7 @@ func TestKilledWhileItsFileIsMade(t *testing.T) {
 	}
 }
 
-// A short file that is something else is nobody's to remove, whatever lies beside it.
+// A short file that is not a recording must not be removed, whatever files are next to it.
 func TestQueueBesideAnotherFile(t *testing.T) {
 	for _, zero := range []bool{false, true} {
 		path := deadQueueOf(t, t.TempDir(), "one\n")

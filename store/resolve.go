@@ -13,19 +13,19 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The names that stand for a recording whatever it is called.
+// The names of recordings that are chosen by their state.
 const (
 	argLast = "@last"
 	argLive = "@live"
 )
 
-// Resolve finds the recording that a person means by arg: a path, an id, the
-// beginning of an id or of a file name in dir that fits only one, @last for the
-// newest, @live for the newest that is being written. A #2 at the end means its
-// second session; without it session is 0. An id is looked for in the files'
+// Resolve finds the recording that arg names: a path, an id, the
+// unique prefix of an id or a file name in dir, a label, @last for the
+// newest, @live for the newest that is being written. A suffix #2 means its
+// second session; without it, session is 0. An id is searched for in the file
 // names, and if none has it, inside the files.
 func Resolve(dir, arg string) (path string, session int, err error) {
-	name, session, err := cutSession(arg)
+	name, session, err := CutSession(arg)
 	if err != nil {
 		return "", 0, err
 	}
@@ -51,8 +51,9 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	return path, session, err
 }
 
-// cutSession splits the #2 off an argument. A file may have a # in its name.
-func cutSession(arg string) (name string, session int, err error) {
+// CutSession splits off the #2 of an argument; without it, session is 0. A file name may
+// contain a #.
+func CutSession(arg string) (name string, session int, err error) {
 	i := strings.LastIndexByte(arg, '#')
 	if i < 0 || isFile(arg) {
 		return arg, 0, nil
@@ -73,7 +74,7 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// byPath finds a file, in dir too if only its name is given.
+// byPath finds a file, also in dir if arg is only a name.
 func byPath(dir, arg string) (string, error) {
 	candidates := []string{arg}
 	if filepath.Base(arg) == arg {
@@ -87,7 +88,7 @@ func byPath(dir, arg string) (string, error) {
 	return "", fmt.Errorf("no recording at %s; `mcptap ls` shows those in %s", arg, dir)
 }
 
-// named returns the recordings in dir as their files' names tell them, by name.
+// named returns the recordings in dir with the headers from their file names, by name.
 func named(dir string) ([]Info, error) {
 	names, err := recordingsIn(dir)
 	all := make([]Info, len(names))
@@ -97,13 +98,13 @@ func named(dir string) ([]Info, error) {
 	return all, err
 }
 
-// maxHeaders is how many files are opened to find one by the id in its header,
-// which takes less than a tenth of a second.
+// maxHeaders is the maximum number of files that are opened to find an id, which takes less
+// than a tenth of a second.
 const maxHeaders = 1000
 
-// byPrefix finds the one recording whose id or file name has the prefix arg. Only if
-// no file name matches are the files opened: one that was copied or renamed is listed
-// with the id inside. Those without an id in their name come first, then the newest.
+// byPrefix finds the only recording whose id or file name has the prefix arg. Only if
+// no file name matches, it opens the files, as a copied or renamed file is listed
+// with the id inside. It begins with those without an id in their name, then the newest.
 func byPrefix(dir, arg string) (string, error) {
 	all, err := named(dir)
 	if err != nil {
@@ -139,9 +140,9 @@ func byPrefix(dir, arg string) (string, error) {
 	return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no recording has that label; `mcptap ls` lists them", arg, dir)
 }
 
-// labelled returns the path of the newest recording in dir with a label, as it was given
-// or as it stands in the file's name, "" if there is none. A replay has the label of what
-// it replayed, and is found only if nothing else is.
+// labelled returns the path of the newest recording in dir with a label, in full
+// or as in the file name, "" if there is none. A replay has the label of the recording that
+// it replayed, and is returned only if there is no other.
 func labelled(dir, label string) string {
 	all, _ := named(dir)
 	inName := labelInName(label)
@@ -161,8 +162,8 @@ func labelled(dir, label string) string {
 	return replay
 }
 
-// choose returns the path of the one recording that has the id arg, or else whose id or
-// file name begins so; "" if there is none.
+// choose returns the path of the only recording that has the id arg, or whose id or
+// file name has the prefix arg; "" if there is none.
 func choose(arg string, all []Info) (string, error) {
 	var exact, found []Info
 	for _, i := range all {
@@ -186,8 +187,8 @@ func choose(arg string, all []Info) (string, error) {
 	return "", ambiguous(arg, found)
 }
 
-// ambiguous names the newest candidates and what to type for them: an id, or
-// the file where several have the same.
+// ambiguous returns an error with the newest candidates and the arguments for them: an id,
+// or the file if several have the same id.
 func ambiguous(arg string, found []Info) error {
 	const most = 5
 	count := map[string]int{}
@@ -213,7 +214,7 @@ func ambiguous(arg string, found []Info) error {
 	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), list)
 }
 
-// describe names a recording by its header, which may hold anything, of any length.
+// describe returns a short description of a recording from its header, which is arbitrary.
 func describe(name string, h tap.Header) string {
 	switch {
 	case h.ID == "":
@@ -224,8 +225,7 @@ func describe(name string, h tap.Header) string {
 	return fmt.Sprintf("%.40s (%.80s, %s)", h.ID, h.Label, h.Start.Local().Format(time.DateTime))
 }
 
-// newest finds the newest recording of dir by the file names; only files that were
-// renamed have to be opened.
+// newest finds the newest recording of dir by file names. It opens only renamed files.
 func newest(dir string, live bool) (string, error) {
 	all, err := named(dir)
 	if err != nil {
@@ -238,7 +238,7 @@ func newest(dir string, live bool) (string, error) {
 		}
 	}
 	slices.SortFunc(all, newestFirst)
-	for i := range all { // what a replay made is not what a person looks for
+	for i := range all { // recordings of replays are skipped
 		if live || Stat(all[i].Path).Header.ReplayOf == "" {
 			return all[i].Path, nil
 		}
@@ -252,8 +252,8 @@ func newest(dir string, live bool) (string, error) {
 	return "", fmt.Errorf("there are no recordings in %s yet; `mcptap stdio -- COMMAND` makes one", dir)
 }
 
-// Completions returns what arg could become, each with a tab and a description
-// behind it, the newest first. It opens no recording.
+// Completions returns possible completions of an argument, each followed by a tab and a
+// description, the newest first. It opens no recordings.
 func Completions(dir, prefix string) (out []string) {
 	for _, v := range []string{argLast + "\tthe newest recording", argLive + "\tthe newest that is being written"} {
 		if strings.HasPrefix(v, prefix) {

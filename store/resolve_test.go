@@ -40,7 +40,7 @@ func copied(t *testing.T, dir, from, to string) {
 func TestResolveRenamed(t *testing.T) {
 	dir := shelf(t, "abcd0001 files", "abff0002 github", "12340003 other", "12ff0004 more")
 	moved(t, dir, "abcd0001", "mine.mcptap")
-	moved(t, dir, "abff0002", "20260301T000000.000Z-x-77770000.mcptap") // a name that tells another id
+	moved(t, dir, "abff0002", "20260301T000000.000Z-x-77770000.mcptap") // a name with another id
 	if err := os.WriteFile(filepath.Join(dir, "broken.mcptap"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestResolveRenamed(t *testing.T) {
 	wantError("abcd0001", "2 recordings have the id abcd0001; name the file: b-abcd0001.mcptap, a-abcd0001.mcptap")
 }
 
-// However many files there are, a mistyped id opens no more than so many.
+// However many files there are, a mistyped id opens only a limited number.
 func TestResolveOpensNotAllFiles(t *testing.T) {
 	dir := shelf(t, "abcd0001 files")
 	moved(t, dir, "abcd0001", "mine.mcptap")

@@ -14,50 +14,50 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A salvage is the source of a recording whose pages cannot be believed: segments
-// are looked for at every byte, and believed if their checksum fits.
+// A salvage is the source of a recording with untrusted pages: it searches for segments
+// at every byte, and accepts those with a correct checksum.
 //
-// A file has older, shorter copies of its last segments in pages that are free
-// now; of several that begin with the same frame the longest is the newest.
+// A file has older, shorter copies of its last segments in free pages.
+// Of several with the same first frame, the longest is the newest.
 type salvage struct {
 	path   string
 	size   int64
 	header tap.Header
-	state  State // NextSeq, and as Gaps all frames that are not there
+	state  State // NextSeq, and in Gaps all missing frames
 	frames []place
 	parts  []place
 	report Report
 	buf    []byte
 }
 
-// A place is where a segment lies.
+// A place is the location of a segment.
 type place struct {
 	first uint64
 	off   int64
 	len   int32
-	n     uint32 // how many frames, or bytes of a part
+	n     uint32 // number of frames, or bytes of a part
 }
 
-// A Report describes the result of salvaging.
+// A Report is the result of salvaging a file.
 type Report struct {
-	// Frames and Torn count the frames, and those with bytes missing.
+	// Frames is the number of frames, Torn that of truncated ones.
 	Frames, Torn uint64
-	// Missing are the numbers of frames that are lost by damage. Frames after
-	// the last one found are only known to be missing if EndKnown.
+	// Missing are the numbers of frames that are lost. Frames after
+	// the last one found are known to be missing only if EndKnown is set.
 	Missing  []tap.Range
 	EndKnown bool
-	// Gaps are those that crossed unrecorded, if that can still be read.
+	// Gaps are the numbers that crossed unrecorded, if they can be read.
 	Gaps []tap.Range
-	// GaveUp is how many bytes at the end of the file were not searched, since
-	// they pretend to hold more than they can.
+	// GaveUp is the number of bytes at the end of the file that were not searched,
+	// because the file has too many false segments.
 	GaveUp int64
 }
 
-// OpenSalvage searches the file at path for frames. The header of the recording that it
-// returns is in the worst case what the file's name contains, and its gaps are all frames
-// that are missing. A frame that lacks parts is truncated.
+// OpenSalvage searches the file at path for frames. If the header is lost, the recording
+// has the one from the file name. Its gaps are all missing frames.
+// A frame without all of its parts is truncated.
 func OpenSalvage(path string) (*Recording, Report, error) {
-	_ = drainIfDead(context.Background(), path) // where that fails, the queue's content is not to be had
+	_ = drainIfDead(context.Background(), path) // on failure, the content of the queue is missing
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, Report{}, err
@@ -83,10 +83,10 @@ func OpenSalvage(path string) (*Recording, Report, error) {
 }
 
 const (
-	// window is how much is searched at once.
+	// window is the number of bytes that are searched at once.
 	window = 64 << 10
-	// patience is how many times the file's size is spent on candidates whose
-	// checksum does not fit. A file made to waste time has millions of them.
+	// patience times the size of the file is the limit for reading candidates with a
+	// wrong checksum. A hostile file may have millions of them.
 	patience = 16
 )
 
@@ -122,8 +122,7 @@ func (s *salvage) index(f *os.File) error {
 	return nil
 }
 
-// candidate notes the segment that lies at off, if one does. length is how much was
-// read to know that.
+// candidate adds the segment at off, if there is one. length is the number of bytes read.
 func (s *salvage) candidate(f *os.File, off int64) (length int64, ok bool) {
 	var head [segmentHeader]byte
 	if _, err := f.ReadAt(head[:], off); err != nil {
@@ -158,11 +157,10 @@ func (s *salvage) load(f *os.File, p place) ([]byte, error) {
 	return s.buf, err
 }
 
-// indexSegment returns where a segment may begin in b, or -1.
+// indexSegment returns the offset of the first possible segment in b, or -1.
 func indexSegment(b []byte) int { return bytes.Index(b, []byte(segmentMagic)) }
 
-// reckon brings the segments into order, leaves out older copies, and counts what is
-// there and what is missing.
+// reckon sorts the segments, drops older copies, and counts present and missing frames.
 func (s *salvage) reckon(f *os.File) error {
 	order := func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.n, a.n))
@@ -182,14 +180,14 @@ func (s *salvage) reckon(f *os.File) error {
 			return fmt.Errorf("read %s: %w", s.path, err)
 		}
 		frames, torn, err := s.count(b, p.first, next)
-		if err != nil { // its checksum fits, but it makes no sense: it was made so
+		if err != nil { // an invalid segment with a correct checksum was forged
 			continue
 		}
 		s.frames = append(s.frames, p)
 		s.miss(next, p.first)
 		r.Frames, r.Torn, next = r.Frames+frames, r.Torn+torn, end
 	}
-	r.EndKnown = s.state.NextSeq >= next // else it is an older state
+	r.EndKnown = s.state.NextSeq >= next // otherwise it is an older state
 	s.miss(next, s.state.NextSeq)
 	s.state.NextSeq = max(s.state.NextSeq, next)
 	s.state.Gaps = slices.Concat(r.Gaps, r.Missing)
@@ -197,7 +195,8 @@ func (s *salvage) reckon(f *os.File) error {
 	return nil
 }
 
-// count counts the frames of a segment, from number next on, and those that lack bytes.
+// count counts the frames of a segment, beginning with number next, and those that are
+// truncated.
 func (s *salvage) count(b []byte, first, next uint64) (frames, torn uint64, err error) {
 	t, err := decodeTable(b, first)
 	for err == nil && t.left > 0 {
@@ -216,7 +215,7 @@ func (s *salvage) count(b []byte, first, next uint64) (frames, torn uint64, err 
 	return frames, torn, err
 }
 
-// miss notes the frames from..to-1 as missing, but for those in a gap.
+// miss adds the frames from..to-1 to the missing ones, except those in gaps.
 func (s *salvage) miss(from, to uint64) {
 	for {
 		r, ok := unexplained(from, to, s.state.Gaps)
@@ -228,7 +227,7 @@ func (s *salvage) miss(from, to uint64) {
 	}
 }
 
-// between returns the places that begin with from..end-1.
+// between returns the places whose first number is in from..end-1.
 func (s *salvage) between(places []place, from, end uint64) []place {
 	at := func(n uint64) int {
 		i, _ := slices.BinarySearchFunc(places, n, func(p place, n uint64) int { return cmp.Compare(p.first, n) })
@@ -237,8 +236,8 @@ func (s *salvage) between(places []place, from, end uint64) []place {
 	return places[at(from):max(at(from), at(end))]
 }
 
-// describe reads header and state: from their bucket if its pages are whole, else from
-// any page that has them. Of several states the newest counts.
+// describe reads header and state from their bucket if its pages are intact, otherwise from
+// any page that has them. It uses the newest of several states.
 func (s *salvage) describe(f *os.File) {
 	if p, err := openPages(f); err == nil {
 		if sum, err := p.summary(); err == nil {
@@ -260,7 +259,7 @@ func (s *salvage) describe(f *os.File) {
 	named := s.header.ID
 	for id := uint64(2); id < p.end; id++ {
 		r, err := p.run(id)
-		if err != nil || r.flags != flagLeaf || r.count > 10 { // neither the root nor meta
+		if err != nil || r.flags != flagLeaf || r.count > 10 { // neither the root nor the meta bucket
 			continue
 		}
 		n, err := p.parse(&r)

@@ -232,7 +232,7 @@ func TestLongEvents(t *testing.T) {
 	}
 }
 
-// Idle streams and exchanges that are over leave nothing behind.
+// Idle streams and ended exchanges leave no state.
 func TestStateStaysSmall(t *testing.T) {
 	a := newAssembler()
 	b := &a.out

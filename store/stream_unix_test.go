@@ -24,7 +24,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// victimOfStreams records HTTP without end and tells on stdout how much of each
+// victimOfStreams records HTTP endlessly and prints how much of each
 // stream a peer could have received by now. It waits to be killed.
 func victimOfStreams(dir string) {
 	r := Create(dir, tap.Header{Label: "victim", Transport: "http"}, Options{Queue: 8 << 20})

@@ -2,7 +2,7 @@
 
 package store
 
-// bootID is empty where the boot cannot be named: then there is no mapping.
+// bootID is empty if the boot cannot be identified. Then there is no mapping.
 func bootID() string { return "" }
 
 func (q *queueFile) allocate(int64, int64) error { return nil }
@@ -11,5 +11,5 @@ func adviseRandom([]byte) {}
 
 func populate([]byte) {}
 
-// GiveWay makes this process give way to others, on Linux.
+// GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}

@@ -2,8 +2,8 @@ package store
 
 import "syscall"
 
-// bootID names the boot of the machine: what lies in a mapping is only believed
-// within it.
+// bootID identifies the boot of the machine. A mapping is trusted only within the same
+// boot.
 func bootID() string {
 	id, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -12,12 +12,12 @@ func bootID() string {
 	return id
 }
 
-// allocate makes sure that a range of the file has its space on the disk.
+// allocate reserves disk space for a range of the file.
 func (q *queueFile) allocate(off, n int64) error { return writeZeros(q.f, off, n) }
 
 func adviseRandom([]byte) {}
 
 func populate([]byte) {}
 
-// GiveWay makes this process give way to others, on Linux.
+// GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}

@@ -9,14 +9,14 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A queueFile shows that the tap is alive by being open: Windows then refuses to
-// remove or rename it.
+// An open queueFile shows that the tap is alive: Windows refuses to
+// remove or rename an open file.
 type queueFile struct {
 	f    *os.File
 	path string
 }
 
-// createQueueFile makes the file. The queue itself is plain memory.
+// createQueueFile creates the file. The queue itself is plain memory.
 func createQueueFile(path string, h tap.Header, blockSize, blocks int) (*queueFile, []byte, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -42,21 +42,20 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave closes the file, which stays.
+// leave closes the file without removing it.
 func (q *queueFile) leave() { q.f.Close() }
 
-// unlock does nothing: a lock goes with the file that is closed.
+// unlock does nothing, as closing the file releases the lock.
 func unlock(*os.File) {}
 
-// unlinked is false: a file that is open cannot be removed.
+// unlinked returns false, as an open file cannot be removed.
 func unlinked(*os.File) bool { return false }
 
-// drop gives up a file that has no name any more.
+// drop closes a removed file.
 func (q *queueFile) drop([]byte) { q.f.Close() }
 
-// lockDead opens the queue at path for draining. It returns nil and no error
-// when there is none, and ErrLive when a running tap has it, or another program that
-// drains it.
+// lockDead opens the queue at path for draining. It returns nil and no error if there is
+// none, and ErrLive if a running tap or another program that drains it has it open.
 func lockDead(path string) (*os.File, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -82,8 +81,7 @@ func held(path string) bool {
 	return err == nil && isOpen(path)
 }
 
-// isOpen reports whether a process has the file open: a file that is open cannot
-// get another name.
+// isOpen reports whether a process has the file open. An open file cannot be renamed.
 func isOpen(path string) bool {
 	probe := path + ".probe"
 	if err := os.Rename(path, probe); err != nil {
@@ -93,10 +91,10 @@ func isOpen(path string) bool {
 	return false
 }
 
-// bootID is empty: nothing is mapped, so nothing is to be believed after a crash.
+// bootID is empty, as there are no mappings to trust after a crash.
 func bootID() string { return "" }
 
 func populate([]byte) {}
 
-// GiveWay makes this process give way to others, on Linux.
+// GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}

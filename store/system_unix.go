@@ -12,16 +12,16 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A queueFile is the file behind a running tap's queue. Its lock says that the
-// tap is alive: the system drops it with the process, however that ends.
+// A queueFile is the file of the queue of a running tap. Its lock shows that the
+// tap is alive: the system releases it with the process, however that ends.
 type queueFile struct {
 	f    *os.File
 	path string
 }
 
-// createQueueFile makes, locks and maps the queue's file. The name appears only
-// when all of that is done, so that no reader takes it for a dead one. mem is nil
-// where the queue cannot outlive a crash anyway, see bootID: then the file is
+// createQueueFile creates, locks and maps the file of a queue. The name appears only
+// afterwards, so that no reader considers it dead. mem is nil
+// if the queue cannot outlive a crash anyway, see bootID: then the file is
 // only a lock.
 func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queueFile, mem []byte, err error) {
 	tmp := path + newExt
@@ -60,7 +60,7 @@ func createQueueFile(path string, h tap.Header, blockSize, blocks int) (q *queue
 		if err != nil {
 			return q, nil, fmt.Errorf("map %s: %w", tmp, err)
 		}
-		// Without this the first touch reads ahead, for 3 ms, what is all zero.
+		// Otherwise the first access reads ahead zeros, for 3 ms.
 		adviseRandom(mem)
 	}
 	err = os.Rename(tmp, path)
@@ -75,31 +75,30 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave unlocks and closes the file, which stays.
+// leave unlocks and closes the file without removing it.
 func (q *queueFile) leave() {
 	unlock(q.f)
 	q.f.Close()
 }
 
-// unlock gives up the lock on a file. Closing it does not where it is mapped: the
+// unlock releases the lock of a file. Closing a mapped file does not: the
 // mapping keeps it open, and with it the lock.
 func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// unlinked reports whether the open file has no name any more.
+// unlinked reports whether the open file was removed.
 func unlinked(f *os.File) bool {
 	var st syscall.Stat_t
 	return syscall.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// drop gives up a file that has no name any more, and its memory.
+// drop closes a removed file and unmaps its memory.
 func (q *queueFile) drop(mem []byte) {
 	q.f.Close()
 	_ = syscall.Munmap(mem)
 }
 
-// lockDead opens the queue at path for draining. It returns nil and no error
-// when there is none, and ErrLive when a running tap has it, or another program that
-// drains it.
+// lockDead opens the queue at path for draining. It returns nil and no error if there is
+// none, and ErrLive if a running tap or another program that drains it has locked it.
 func lockDead(path string) (*os.File, error) {
 	if !regular(path) {
 		return nil, nil
@@ -112,7 +111,7 @@ func lockDead(path string) (*os.File, error) {
 		return nil, err
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	// Another program may only be asking whether the tap is alive.
+	// Another program may only be testing whether the tap is alive.
 	for i := 0; i < 5 && errors.Is(err, syscall.EWOULDBLOCK); i++ {
 		time.Sleep(2 * time.Millisecond)
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

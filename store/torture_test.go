@@ -40,7 +40,7 @@ func newTorturer(t *testing.T) *torturer {
 // file, reading must end, soon, in frames that crossed or in an error.
 func (x *torturer) try(what string, content []byte) {
 	x.t.Helper()
-	os.Remove(x.path) // whoever crashed with the last one may still hold its lock
+	os.Remove(x.path) // a crashed process with the last one may still hold its lock
 	if err := os.WriteFile(x.path, content, 0o600); err != nil {
 		x.t.Fatal(err)
 	}

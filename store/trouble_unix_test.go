@@ -143,7 +143,7 @@ func TestRenamedWhileWritten(t *testing.T) {
 }
 
 // The same, but the tap cannot go on in the file, since it had to close it. What it
-// could not write is in the queue for whoever opens the recording at its name again.
+// could not write is in the queue for the next reader of the recording.
 func TestRenamedAndLost(t *testing.T) {
 	dir := t.TempDir()
 	opt, warnings := warned()
@@ -211,7 +211,7 @@ func victimOfStuckDisk(dir string) {
 }
 
 // The end of a tap does not wait for a disk that does not come back. What it has not
-// taken is in the queue, and nothing is missing for whoever opens the recording next.
+// taken is in the queue, and nothing is missing for the next reader.
 func TestDiskThatIsStuckAtTheEnd(t *testing.T) {
 	if bootID() == "" {
 		t.Skip("SKIPPED: no queue outlives its process here")

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// maxMetaValue bounds one value of the meta bucket: an argv can have
-	// megabytes, no more.
+	// maxMetaValue is the maximum size of a value of the meta bucket. A command can have
+	// megabytes.
 	maxMetaValue = 64 << 20
-	// maxStored bounds a segment as stored: maxSegment when it does not
-	// compress, with room to spare.
+	// maxStored is the maximum stored size of a segment: maxSegment if it does not
+	// compress, plus overhead.
 	maxStored = maxSegment + maxSegment/8
-	// viewLimit is how long a read is tried again because the file changed
-	// under it.
+	// viewLimit is the maximum time for which a read is repeated because the file changed
+	// during it.
 	viewLimit = 10 * time.Second
 )
 
-// viewFile opens the file, lets fn read it, and closes it. fn may be called
-// several times: again when a commit may have overwritten pages under it. What
-// fn returns is only believed when the state that it read was the newest before
-// and after; then an error of structure is damage, not a race.
+// viewFile opens the file, calls fn to read it, and closes it. fn may be called
+// several times, if a commit may have overwritten pages that it read. The result
+// of fn is used only if the state that it read was the newest before
+// and after. Then an error in the structure is damage, not a race.
 func viewFile(path string, fn func(*pages) error) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
@@ -47,8 +47,8 @@ func viewFile(path string, fn func(*pages) error) error {
 	}
 }
 
-// openRegular opens a file that may be a recording. Opening a FIFO would wait for its
-// other end, and a device may do anything.
+// openRegular opens a regular file. Opening a FIFO would wait for its
+// other end, and opening a device may have any effect.
 func openRegular(path string) (*os.File, error) {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
@@ -77,7 +77,7 @@ func viewOnce(path string, tries int, fn func(*pages) error) (again bool, err er
 	return false, explain(f, path, err)
 }
 
-// explain turns an error of structure into one that a person can act on.
+// explain turns an error in the structure into one that a user can act on.
 func explain(f *os.File, path string, err error) error {
 	switch {
 	case err == nil:
@@ -110,8 +110,8 @@ func contentOf(f *os.File) string {
 	return "its content is something else"
 }
 
-// smellsLikeRecording reports whether a file without a valid meta page was a
-// recording once: it has what is left of a meta, or a segment.
+// smellsLikeRecording reports whether a file without a valid meta page may be a damaged
+// recording: it has part of a meta, or a segment.
 func smellsLikeRecording(f *os.File) bool {
 	buf := make([]byte, 1<<20)
 	n, _ := f.ReadAt(buf, 0)
@@ -208,7 +208,7 @@ type summary struct {
 	end    *End
 }
 
-// summary reads the meta bucket, or only the given keys of it: reading frames needs
+// summary reads the meta bucket, or only the given keys. Reading frames needs
 // two small values.
 func (p *pages) summary(only ...[]byte) (sum summary, err error) {
 	meta, err := p.metaBucket()
@@ -247,17 +247,17 @@ func pageJSON(k, v []byte, into any) error {
 	return nil
 }
 
-// A batchOf is some consecutive segments, copied out of the file.
+// A batchOf is some consecutive segments, copied from the file.
 type batchOf struct {
 	segs []stored
 	size int  // of the segments
-	last bool // there are no more
+	last bool // there are no further segments
 	sum  summary
-	// least is how many segments there are, beside one, whatever the budget.
+	// least is the minimum number of further segments after the first, whatever the budget.
 	least int
 }
 
-// A stored is one segment as it is in the file.
+// A stored is one segment as stored in the file.
 type stored struct {
 	key  uint64
 	data []byte
@@ -265,7 +265,7 @@ type stored struct {
 
 func (b *batchOf) reset() { b.segs, b.size, b.last = b.segs[:0], 0, false }
 
-// add copies a segment out of a file, or returns errStop if that exceeds the budget.
+// add copies a segment from a file, or returns errStop if that exceeds the budget.
 func (b *batchOf) add(r io.ReaderAt, n uint64, off, length int64, budget int) error {
 	if length < segmentHeader || length > maxStored {
 		return fmt.Errorf("%w: segment %d has %d bytes", errPage, n, length)
@@ -290,9 +290,9 @@ func number(e *elem) (uint64, error) {
 	return binary.BigEndian.Uint64(e.key), nil
 }
 
-// segments copies out what is in a bucket of buckets of segments, until budget.
-// A read that was in vain because of a commit is repeated with less, so that a
-// reader gets on however busy the tap is.
+// segments copies the segments of a bucket of buckets, up to a budget.
+// A read that failed because of a commit is repeated with a smaller budget, so that a
+// reader makes progress however busy the tap is.
 func (p *pages) segments(b *batchOf, name []byte, from, end uint64, budget int) error {
 	budget >>= min(p.tries, 16)
 	outer, err := p.bucket(name)

@@ -12,8 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// write is the writer: it commits what the queue has, one batch after the other, until
-// the recording is closed.
+// write commits the queue, batch by batch, until the recording is closed.
 func (r *Recorder) write() {
 	defer close(r.done)
 	defer r.db.close()
@@ -24,12 +23,12 @@ func (r *Recorder) write() {
 	}
 }
 
-// writeAll reports whether all is in the file, and the end of it.
+// writeAll reports whether everything, including the end, is in the file.
 func (r *Recorder) writeAll() (done bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer r.catch()
-	// The first bytes are on their way. Making the file now would delay them:
-	// while a file system syncs, touching a new page of the queue blocks.
+	// The first bytes are being forwarded. Creating the file now would delay them:
+	// while a file system syncs, writing to a new page of the queue blocks.
 	r.rest(birth)
 	if !r.persist(func() error { return r.db.create(r.header) }) {
 		return false
@@ -54,13 +53,13 @@ func (r *Recorder) writeAll() (done bool) {
 	return true
 }
 
-// commit writes a batch of entries, and with an end finishes the recording. It reports
-// false when Close gave up.
+// commit writes a batch of entries, and finishes the recording if end is set. It reports
+// false if Close gave up.
 func (r *Recorder) commit(entries []entry, end *End) bool {
 	before := r.asm.st
 	b := r.batch(entries, end)
 	return r.persist(func() error {
-		// Without it a killed tap loses some milliseconds, which is not worth stopping for.
+		// Without its file, a killed tap loses a few milliseconds, which is acceptable.
 		_ = r.q.remake(r.header)
 		err := r.db.update(b.write)
 		if errors.Is(err, errRemoved) {
@@ -77,7 +76,7 @@ func (r *Recorder) commit(entries []entry, end *End) bool {
 	})
 }
 
-// batch assembles entries, and with an end all frames that have begun.
+// batch assembles entries, and if end is set all incomplete frames.
 func (r *Recorder) batch(entries []entry, end *End) *batch {
 	r.asm.begin()
 	feed(r.asm, entries, r.q.bytes)
@@ -89,7 +88,7 @@ func (r *Recorder) batch(entries []entry, end *End) *batch {
 	return b
 }
 
-// anew makes the file again that was removed with all that it held up to a state.
+// anew recreates a removed file, without the frames up to a state.
 func (r *Recorder) anew(st State) error {
 	_ = r.db.closeDB()
 	if err := r.db.create(r.header); err != nil {
@@ -100,7 +99,7 @@ func (r *Recorder) anew(st State) error {
 	return nil
 }
 
-// feed gives entries to an assembler. bytes returns the chunk of one.
+// feed passes entries to an assembler. bytes returns the chunk of an entry.
 func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 	for i := range entries {
 		e := &entries[i]
@@ -124,9 +123,9 @@ func feed(a *assembler, entries []entry, bytes func(*entry) []byte) {
 	}
 }
 
-// persist tries until try succeeds. A file that another program holds is waited
-// for, up to lockLimit; any other error lets the traffic pass unrecorded once the queue
-// is full. It reports false when Close gave up.
+// persist calls try until it succeeds. It waits up to lockLimit for a file that another
+// program holds. After any other error the traffic passes unrecorded once the queue is
+// full. It reports false if Close gave up.
 func (r *Recorder) persist(try func() error) bool {
 	wait, began := time.Millisecond, time.Now()
 	for {
@@ -151,13 +150,13 @@ func (r *Recorder) persist(try func() error) bool {
 		}
 		if !r.isClosing() {
 			r.rest(wait)
-		} else { // do not sleep through the deadline
+		} else { // must not sleep past the deadline
 			time.Sleep(min(wait, 5*time.Millisecond))
 		}
 	}
 }
 
-// rest sleeps, but not while closing, nor while the traffic waits.
+// rest sleeps, except while closing or while the traffic waits.
 func (r *Recorder) rest(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -168,10 +167,10 @@ func (r *Recorder) rest(d time.Duration) {
 	}
 }
 
-// abandon finishes a recording whose store failed to the end, for instance on a
-// full disk. What the queue holds is gone with the process where it is plain
-// memory, so the recording gets an account of that, which needs no more space
-// than the pages that earlier commits have given up. A mapped queue is left for
+// abandon finishes a recording whose store still fails at the end, for instance on a
+// full disk. The content of a queue in plain memory is lost with the process,
+// so the recording gets a record of the loss, which needs no more space
+// than the pages that earlier commits freed. A mapped queue is left for
 // the next reader of the recording.
 func (r *Recorder) abandon() {
 	if r.q.file != nil {
@@ -184,7 +183,7 @@ func (r *Recorder) abandon() {
 	if r.db.made == nil {
 		return
 	}
-	// If this fails too, the recording has no end and reads as cut off, which it is.
+	// If this fails too, the recording has no end and is read as cut.
 	_ = r.db.update(func(tx *bolt.Tx) error {
 		asm, _, err := resume(tx.DB().Path())
 		if err != nil {
@@ -203,8 +202,8 @@ func (r *Recorder) abandon() {
 	})
 }
 
-// reason is why the recorder failed, without the directory, which is private. Errors
-// of bbolt name it within their text.
+// reason returns the cause of the failure, without the directory, which is private. Errors
+// of bbolt contain it.
 func (r *Recorder) reason() string {
 	if r.failure == nil {
 		return "the recorder failed" // see catch
@@ -212,8 +211,7 @@ func (r *Recorder) reason() string {
 	return strings.ReplaceAll(r.failure.Error(), r.db.path, filepath.Base(r.db.path))
 }
 
-// loseRest accounts for all that the store does not have. asm is where the store
-// stopped.
+// loseRest accounts for everything that is not in the store. asm is the state of the store.
 func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -21,7 +21,7 @@
 //  3. Causal. Bytes are handed to the [Recorder] before the last of them is
 //     forwarded, so no response is ever numbered before its request.
 //  4. Raw is the truth. Method, id, pairing, sessions, latency and errors are
-//     computed on read. The one exception is the tally kept beside the frames
+//     computed on read. The one exception is the tally kept with the frames
 //     (package session), so that listing a hundred recordings needs no scan.
 //  5. One door per dependency. A test at the root of the module lists which
 //     package may import what.

@@ -4,7 +4,7 @@ import "bytes"
 
 // An SSESplitter cuts an event stream (WHATWG HTML, server-sent events,
 // "parsing an event stream") into units that end with a blank line: an event, or
-// a block of nothing but comments, or a blank line alone. The units, joined, are
+// a block of comments only, or a blank line alone. The units, joined, are
 // the stream, so a byte order mark belongs to the first of them. It holds no
 // bytes, so its memory is constant. The zero value is ready.
 //
@@ -171,7 +171,7 @@ type ServerSentEvent struct {
 	// Name is the event's type; "" stands for "message".
 	Name string
 	// Data has the data lines, joined by \n; nil when there is none. Such an
-	// event does not reach the application behind a client, but its id counts.
+	// event does not reach the application of a client, but its id counts.
 	Data []byte
 	// Retry is the reconnection time in milliseconds, as it is written; "" if it is
 	// absent or not a number.

@@ -1,21 +1,36 @@
 package web
 
 import (
+	"bytes"
 	"embed"
+	"fmt"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
+	"sync"
 )
 
-// assets is the page: files that a browser takes as they are.
-//
 //go:embed assets
 var assets embed.FS
 
-// asset returns what the page asks for, nil if there is nothing of that name: a
-// file, or what is made of several.
+// The page gets one script and one style sheet: fetched one by one, its thirty modules
+// would take five rounds of requests.
+var joined = map[string]func() []byte{
+	"page.js": sync.OnceValue(func() []byte {
+		script, err := bundle("main", map[string]string{"source": "api"})
+		if err != nil { // the embedded files are wrong, which a test finds
+			panic(err)
+		}
+		return []byte(script)
+	}),
+	"page.css": sync.OnceValue(func() []byte { return []byte(sheets("style", "list", "detail", "compare")) }),
+}
+
+// asset returns a file of the page or one joined from several, nil if there is none of
+// that name.
 func asset(name string) []byte {
-	if join := made[name]; join != nil {
+	if join := joined[name]; join != nil {
 		return join()
 	}
 	return file(name)
@@ -23,24 +38,14 @@ func asset(name string) []byte {
 
 // file returns a file of the page, nil if there is none of that name.
 func file(name string) []byte {
-	b, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		return nil
-	}
+	b, _ := assets.ReadFile("assets/" + name) // nil after an error
 	return b
 }
 
-var assetTypes = map[string]string{
-	".html": "text/html; charset=utf-8",
-	".css":  "text/css; charset=utf-8",
-	".js":   "text/javascript; charset=utf-8",
-	".svg":  "image/svg+xml",
-}
-
-// serveAsset is the handler of the page's files. They hold no secret.
+// serveAsset sends a file of the page. These hold no secret.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	if strings.HasSuffix(name, ".html") {
+	if strings.HasSuffix(name, ".html") { // a template
 		http.NotFound(w, r)
 		return
 	}
@@ -53,6 +58,65 @@ func writeAsset(w http.ResponseWriter, r *http.Request, name string) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", assetTypes[path.Ext(name)])
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	}
+	w.Header().Set("Content-Type", types[path.Ext(name)])
 	_, _ = w.Write(b)
+}
+
+// sheets joins style sheets.
+func sheets(names ...string) string {
+	var all strings.Builder
+	for _, name := range names {
+		all.Write(file(name + ".css"))
+	}
+	return all.String()
+}
+
+// bundle makes one script of a module and its imports. Instead replaces some modules by
+// others. It supports the syntax that the modules of the page use, which a test checks.
+func bundle(entry string, instead map[string]string) (string, error) {
+	// Not global, which would slow down each start of a tap.
+	importLine := regexp.MustCompile(`(?m)^import (.+) from '\./(\w+)\.js';\n`)
+	exportWord := regexp.MustCompile(`(?m)^export ((?:async )?function\*? (\w+)|(?:const|class) (\w+))`)
+	var out bytes.Buffer
+	done := map[string]bool{}
+	var add func(name string) error
+	add = func(name string) error {
+		if done[name] {
+			return nil
+		}
+		done[name] = true
+		from := name
+		if other := instead[name]; other != "" {
+			from = other
+		}
+		text := string(file(from + ".js"))
+		if text == "" {
+			return fmt.Errorf("the page has no %s.js", from)
+		}
+		for _, m := range importLine.FindAllStringSubmatch(text, -1) {
+			if err := add(m[2]); err != nil {
+				return err
+			}
+		}
+		text = importLine.ReplaceAllStringFunc(text, func(line string) string {
+			m := importLine.FindStringSubmatch(line)
+			names, all := strings.CutPrefix(m[1], "* as ")
+			if !all {
+				names = strings.ReplaceAll(names, " as ", ": ")
+			}
+			return "const " + names + " = module_" + m[2] + ";\n"
+		})
+		var names []string
+		for _, m := range exportWord.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[2]+m[3])
+		}
+		text = exportWord.ReplaceAllString(text, "$1")
+		fmt.Fprintf(&out, "const module_%s = (() => {\n%s\nreturn { %s };\n})();\n", name, text, strings.Join(names, ", "))
+		return nil
+	}
+	err := add(entry)
+	return "'use strict';\n" + out.String(), err
 }

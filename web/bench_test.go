@@ -5,21 +5,20 @@ import (
 	"testing"
 )
 
-// BenchmarkGather turns frames into messages, as the loop of a view does: per
-// frame.
+// BenchmarkGather measures how a view turns frames into messages, per frame.
 func BenchmarkGather(b *testing.B) {
 	for _, o := range []viewOptions{{}, {Calls: true, Filter: "is:error"}, {Filter: "needle"}} {
 		b.Run(o.Filter, func(b *testing.B) {
 			frames := busy(10_000)
 			b.ReportAllocs()
 			for b.Loop() {
-				g, err := newGatherer(&memory{frames: frames}, o, &seen{})
+				g, err := newGatherer(o, &seen{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				for i := range frames {
 					g.add(&frames[i])
-					for g.found() >= maxRows {
+					for g.pending() >= maxRows {
 						rows, updates := g.take(maxRows)
 						if _, err := json.Marshal(message{Rows: rows, Updates: updates}); err != nil {
 							b.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A countedReads counts the frames that its first reader has read.
+// A countedReads counts the frames that its first reader reads.
 type countedReads struct {
 	memory
 	views atomic.Int64
@@ -30,11 +30,10 @@ func (c *countedReads) Frames(after uint64) iter.Seq2[tap.Frame, error] {
 }
 
 // A oneReader is a source of one recording.
-type oneReader struct{ r Reader }
+type oneReader struct{ r FrameReader }
 
 func (o *oneReader) Recordings() ([]Recording, error) { return nil, nil }
-func (o *oneReader) Open(string) (Reader, error)      { return o.r, nil }
-func (o *oneReader) Formats() []Format                { return nil }
+func (o *oneReader) Open(string) (Reader, error)      { return Reader{FrameReader: o.r}, nil }
 func (o *oneReader) Compare(context.Context, Side, Side) (*Comparison, error) {
 	return nil, nil
 }

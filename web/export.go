@@ -1,32 +1,33 @@
 package web
 
 import (
-	"fmt"
+	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/recording"
 )
 
-// pageFormat is the recording as a page of its own.
-var pageFormat = Format{Name: "html", Ext: "html", About: "a page to look at, without mcptap", Type: "text/html; charset=utf-8"}
+// pageFormat is the recording as a self-contained page.
+var pageFormat = export.Format{
+	Name: "html", Ext: "html", About: "a self-contained page, without mcptap", MediaType: "text/html; charset=utf-8",
+}
 
-// formats are those of the source, and a page.
-func (s *Server) formats() []Format { return append(slices.Clone(s.source.Formats()), pageFormat) }
+// formats are those of package export, and the page.
+var formats = append(slices.Clone(export.Formats), pageFormat)
 
-// serveFormats is the handler of the forms in which recordings can be saved.
-func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { answer(w, s.formats()) }
+// serveFormats sends the formats in which a recording can be saved.
+func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { respond(w, formats) }
 
-// serveExport is the handler of a recording as a file.
+// serveExport sends a recording as a file.
 func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("format")
-	var format Format
-	for _, f := range s.formats() {
-		if f.Name == name {
-			format = f
-		}
-	}
-	if format.Name == "" {
-		fail(w, http.StatusBadRequest, fmt.Errorf("there is no format of that name"))
+	i := slices.IndexFunc(formats, func(f export.Format) bool { return f.Name == name })
+	if i < 0 {
+		fail(w, http.StatusBadRequest, errors.New("unknown format"))
 		return
 	}
 	reader, _, ok := s.open(w, r)
@@ -34,28 +35,28 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Type", format.Type)
+	h.Set("Content-Type", formats[i].MediaType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+format.Ext+`"`)
-	// An error after the first byte can only be told by a file that ends early,
-	// which whoever reads it notices.
+	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+formats[i].Ext+`"`)
 	cw := &countingWriter{w: w}
-	write := func() error { return reader.Export(r.Context(), cw, format.Name) }
-	if format.Name == pageFormat.Name {
-		write = func() error { return Offline(r.Context(), cw, reader) }
+	var err error
+	if name == pageFormat.Name {
+		err = Offline(r.Context(), cw, reader)
+	} else {
+		err = recording.Export(r.Context(), cw, name, reader, s.version)
 	}
-	if err := write(); err != nil {
-		if cw.n == 0 {
-			h.Del("Content-Disposition")
-			failWith(w, err)
-			return
-		}
+	if err == nil {
+		return
+	}
+	if cw.n > 0 { // an error can only be shown by a file that ends early
 		panic(http.ErrAbortHandler)
 	}
+	h.Del("Content-Disposition")
+	failSource(w, err)
 }
 
 type countingWriter struct {
-	w http.ResponseWriter
+	w io.Writer
 	n int64
 }
 
@@ -65,7 +66,7 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// fileName is a key as a file's name.
+// fileName makes a file name of a key.
 func fileName(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {

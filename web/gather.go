@@ -11,43 +11,40 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A gatherer turns the frames of a recording into the rows and updates of one
-// view. Its memory grows with the calls that are open.
+// A gatherer turns the frames of a recording into the rows and updates of one view.
+// Its memory grows with the number of open calls.
 type gatherer struct {
-	tracker session.Tracker
-	filter  *filter.Filter
-	// all says that the filter lets everything through; needs what it reads.
-	all   bool
-	needs filter.Needs
-	// calls says that whole calls are wanted, not single frames.
-	calls  bool
-	after  uint64
-	before *predecessors
-	seen   *seen
-	items  []filter.Item
-	// holds is the result of searching the current frame, valid if searched is
-	// set.
-	holds    filter.Found
+	tracker  session.Tracker
+	filter   *filter.Filter
+	all      bool // the filter matches everything
+	needs    filter.Needs
+	calls    bool // the view shows whole calls, not single frames
+	after    uint64
+	previous *previousRows
+	seen     *seen
+	items    []filter.Item // of the current frame
+	// found is the result of searching the current frame, valid if searched is set.
+	found    filter.Found
 	searched bool
+	last     time.Duration // when the last frame crossed
 
-	// units are those that are not decided for good: in the view of calls by
-	// call, otherwise by request.
-	units map[session.Ref]*unit
-	// dirty are the units that have changed since what they are was last asked.
-	dirty []*unit
-	// shown are, in the view of calls, those that are over of which something
-	// was sent; sent are, in the view of frames, the open ones.
-	shown bounded.Map[session.Ref, struct{}]
-	sent  map[session.Ref]struct{}
+	// candidates are undecided: in the view of calls by call, otherwise by request.
+	candidates map[session.Ref]*candidate
+	outline    *view.Outline // for the filter, in the view of calls
+	// past are, in the view of calls, ended calls that the page has; sent are, in the
+	// view of frames, open ones.
+	past bounded.Map[session.Ref, struct{}]
+	sent map[session.Ref]struct{}
 
-	last time.Duration // when the last frame crossed
-
-	// What was found since it was last taken:
+	// What take returns next.
 	rows    []row
 	updates []update
 }
 
-// A viewOptions says what a view shows.
+// maxPast is how many ended calls a gatherer remembers.
+const maxPast = 4096
+
+// viewOptions select what a view shows.
 type viewOptions struct {
 	Filter string `json:"filter"`
 	Calls  bool   `json:"calls"`
@@ -56,19 +53,29 @@ type viewOptions struct {
 }
 
 // newGatherer makes a gatherer. The error is a [*filter.Error].
-func newGatherer(r Reader, o viewOptions, s *seen) (*gatherer, error) {
+func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 	f, err := filter.Parse(o.Filter)
 	if err != nil {
 		return nil, err
 	}
-	return &gatherer{
-		filter: f, all: f.String() == "", needs: f.Needs(),
-		calls: o.Calls, after: o.After, before: newPredecessors(), seen: s, units: map[session.Ref]*unit{}, sent: map[session.Ref]struct{}{},
-		shown: bounded.Map[session.Ref, struct{}]{Max: maxPast},
-	}, nil
+	g := &gatherer{
+		filter: f, all: f.String() == "", needs: f.Needs(), calls: o.Calls, after: o.After, previous: newPreviousRows(), seen: s,
+		candidates: map[session.Ref]*candidate{}, sent: map[session.Ref]struct{}{},
+		past: bounded.Map[session.Ref, struct{}]{Max: maxPast},
+	}
+	if g.calls && !g.all {
+		g.outline = view.NewOutline()
+		g.outline.Live()
+		g.outline.Flat = true
+		g.outline.Keep = func(*session.Entry, int) bool { return false } // only calls
+		if g.needs.Has(filter.NeedPayload) {
+			g.outline.Search = g.search
+		}
+	}
+	return g, nil
 }
 
-// add reads the next frame. The row is valid until the next one.
+// add adds the next frame. The entry is valid until the next call.
 func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	g.last, g.searched = f.At, false
 	r := g.tracker.Add(f)
@@ -78,54 +85,57 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	}
 	if len(g.items) == 1 {
 		l := view.NewRow(r)
-		g.line(&l, r, 0)
+		g.addRow(&l, r, 0)
 	} else {
-		g.batch(r)
+		g.addBatch(r)
 	}
-	g.ended(r.Ended)
+	g.decideEnded(r)
+	for _, c := range r.Ended {
+		g.end(c)
+	}
 	return r
 }
 
-// search returns what the filter finds in the frame of an item, the current one. A
-// frame is searched once.
-func (g *gatherer) search(it *filter.Item) filter.Found {
+// search searches the payload of the current frame, once.
+func (g *gatherer) search(payload []byte) filter.Found {
 	if !g.searched {
-		g.holds, g.searched = g.filter.Search(it.Frame.Raw), true
+		g.found, g.searched = g.filter.Search(payload), true
 	}
-	return g.holds
+	return g.found
 }
 
 // match reports whether the filter matches an item of the current frame.
 func (g *gatherer) match(it *filter.Item) bool {
 	var found filter.Found
 	if g.filter.NeedsPayload(it) {
-		found = g.search(it)
+		found = g.search(it.Frame.Raw)
 	}
 	return g.filter.Match(it, found)
 }
 
-// batch takes the messages of a batch, and the batch itself if one of them is
-// wanted.
-func (g *gatherer) batch(r *session.Entry) {
+// addBatch adds the messages of a batch, and the batch itself if it or one of them
+// matches.
+func (g *gatherer) addBatch(r *session.Entry) {
 	from := len(g.rows)
 	for i := range r.Parts {
 		l := view.NewMessageRow(r, i)
-		g.line(&l, r, i)
+		g.addRow(&l, r, i)
 	}
-	wanted := len(g.rows) > from
-	for i := 1; i < len(g.items) && !wanted; i += 2 {
-		wanted = g.match(&g.items[i])
+	matches := len(g.rows) > from
+	for i := 1; i < len(g.items) && !matches; i += 2 {
+		matches = g.match(&g.items[i])
 	}
-	if l := view.NewRow(r); wanted {
-		line := newRow(&l, r)
-		line.ID = batchID(r.Frame.Seq)
-		line.Marks |= markBatch
-		g.send(line)
+	if matches {
+		l := view.NewRow(r)
+		row := newRow(&l, r)
+		row.ID = batchID(r.Frame.Seq)
+		row.Marks |= markBatch
+		g.send(row)
 	}
 }
 
-// line takes what one line says: the frame's, or that of message i.
-func (g *gatherer) line(l *view.Row, r *session.Entry, i int) {
+// addRow adds the row of the frame, or of message i.
+func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
 	if len(g.items) > 1 { // of a batch, with two items for each message
@@ -133,28 +143,29 @@ func (g *gatherer) line(l *view.Row, r *session.Entry, i int) {
 		row.Marks |= markMember
 	}
 	if i >= len(r.Parts) {
-		g.single(row, it)
+		g.sendMatch(row, it)
 		return
 	}
 	part := &r.Parts[i]
-	g.before.note(&row, part, it)
+	g.previous.note(&row, part, it)
 	switch {
 	case g.all:
 		g.send(row)
 	case g.calls && part.Call != session.Ref{}:
-		g.ofCall(row, part, it)
+		g.addToCall(row, part, it)
 	case !g.calls && part.Kind == jsonrpc.Request && g.needs.Has(filter.NeedFuture):
-		g.ask(row, part, it)
+		g.addRequest(row, part, it)
 	default:
-		if g.single(row, it) && !part.Late && part.Call != (session.Ref{}) {
+		if g.sendMatch(row, it) && !part.Late && part.Call != (session.Ref{}) {
 			g.sent[part.Call] = struct{}{}
 		}
 	}
-	g.tell(&row, part)
+	g.updateEarlier(&row, part)
 }
 
-// single takes a row that does not depend on others, and reports whether it matches.
-func (g *gatherer) single(r row, it *filter.Item) bool {
+// sendMatch sends a row that does not depend on others if it matches, and reports
+// whether it does.
+func (g *gatherer) sendMatch(r row, it *filter.Item) bool {
 	ok := g.match(it)
 	if ok {
 		g.send(r)
@@ -169,23 +180,26 @@ func (g *gatherer) send(r row) {
 	}
 }
 
-// tell notes what a message means for rows before it.
-func (g *gatherer) tell(r *row, p *session.Part) {
+// updateEarlier updates the rows before a message that it affects.
+func (g *gatherer) updateEarlier(r *row, p *session.Part) {
+	c := g.candidates[p.Request]
 	if p.Request != (session.Ref{}) {
-		g.update(p, update{ID: r.Request, Answer: r.ID, Latency: r.Latency, Failed: r.Marks&markFailed != 0})
-		g.answered(p)
+		g.update(p.Call, update{ID: r.Request, Response: r.ID, Latency: r.Latency})
+		if c != nil {
+			c.answered = true
+		}
 	}
-	if s := standing(p); s != "" {
-		g.update(p, update{ID: r.Call, Status: s})
+	if s := statusAfter(p); s != "" {
+		g.update(p.Call, update{ID: r.Call, Status: s})
 	}
-	if p.Role == session.RoleCancel {
-		g.cancelled(p)
+	if c := g.candidates[p.Call]; c != nil && p.Role == session.RoleCancel {
+		c.cancelled = true
 	}
 }
 
-// standing is how a call stands after a message that does not settle it, "" if
-// that says nothing about it. The exact state comes when the call is over.
-func standing(p *session.Part) string {
+// statusAfter returns the status of a call after a message that does not settle it, ""
+// for no change. The final status comes with the end of the call.
+func statusAfter(p *session.Part) string {
 	switch {
 	case p.Call == session.Ref{}:
 	case p.Role == session.RoleCancel:
@@ -200,55 +214,59 @@ func standing(p *session.Part) string {
 	return ""
 }
 
-// ended takes the calls that are over.
-func (g *gatherer) ended(calls []*session.Call) {
-	for _, c := range calls {
-		u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Answer: idOf(c.Answer), Error: brief(c.ErrorText)}
-		if c.Answer == c.Cancel {
-			u.Answer = 0
-		}
-		if c.Status.Settled() && c.Answer != (session.Ref{}) {
-			u.Latency = int64(c.End - c.At)
-		}
-		u.Failed = c.Status == session.CallError || c.Status == session.CallToolError
-		held := g.hold(c.Ref, u)
-		g.close(c)
-		if !held && (g.all || g.isShown(c.Ref)) {
-			g.settle(u)
-		}
-		delete(g.sent, c.Ref)
+// end adds the update of a call that has ended.
+func (g *gatherer) end(c *session.Call) {
+	u := update{ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText)}
+	if c.Answer == c.Cancel {
+		u.Response = 0
+	}
+	if c.Status.Settled() && c.Answer != (session.Ref{}) {
+		u.Latency = int64(c.End - c.At)
+	}
+	// The response that ended the call has usually just updated the same row.
+	if n := len(g.updates); n > 0 && g.updates[n-1].ID == u.ID && !g.updates[n-1].Drop && g.shows(c.Ref) {
+		g.updates = g.updates[:n-1]
+	}
+	g.update(c.Ref, u)
+	if g.calls && !g.all && g.shows(c.Ref) {
+		g.past.Put(c.Ref, struct{}{})
+	}
+	delete(g.sent, c.Ref)
+	if g.calls {
+		delete(g.candidates, c.Ref)
 	}
 }
 
-// settle notes the end of a call. The answer that ended it has usually just made
-// an update for the same row.
-func (g *gatherer) settle(u update) {
-	if n := len(g.updates); n > 0 && g.updates[n-1].ID == u.ID && !g.updates[n-1].Drop {
-		g.updates[n-1] = u
-		return
-	}
-	g.updates = append(g.updates, u)
-}
-
-// update notes an update, if the page may have the row, or keeps it until then.
-func (g *gatherer) update(p *session.Part, u update) {
-	if !g.hold(p.Call, u) && (g.all || g.isShown(p.Call)) {
+// update adds an update of a row of a call if the page has it, and holds it back
+// with the row otherwise.
+func (g *gatherer) update(call session.Ref, u update) {
+	if g.shows(call) {
 		g.updates = append(g.updates, u)
+	} else if c := g.candidates[call]; c != nil && g.calls {
+		if len(c.updates) == maxHeld {
+			c.updates = c.updates[1:]
+		}
+		c.updates = append(c.updates, u)
 	}
 }
 
-// hold keeps an update of a call whose rows are held.
-func (g *gatherer) hold(call session.Ref, u update) bool {
-	unit := g.units[call]
-	if !g.calls || unit == nil || unit.shown {
-		return false
+// shows reports whether the page has rows of a call.
+func (g *gatherer) shows(call session.Ref) bool {
+	c := g.candidates[call]
+	switch {
+	case g.all:
+		return true
+	case !g.calls:
+		_, ok := g.sent[call]
+		return ok
+	case c != nil:
+		return c.shown
 	}
-	unit.note(u)
-	return true
+	_, ok := g.past.Get(call)
+	return ok
 }
 
-// take returns what was found, at most n rows and updates together, and keeps
-// the rest.
+// take removes and returns what was gathered, at most n rows and updates together.
 func (g *gatherer) take(n int) (rows []row, updates []update) {
 	rows = g.rows[:min(len(g.rows), n)]
 	updates = g.updates[:min(len(g.updates), n-len(rows))]
@@ -256,4 +274,5 @@ func (g *gatherer) take(n int) (rows []row, updates []update) {
 	return rows, updates
 }
 
-func (g *gatherer) found() int { return len(g.rows) + len(g.updates) }
+// pending is how many rows and updates take has not returned yet.
+func (g *gatherer) pending() int { return len(g.rows) + len(g.updates) }

@@ -6,13 +6,13 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A task that needs input is shown so, and so is one that goes on.
-func TestTaskThatWaitsForInputIsShownSo(t *testing.T) {
+// TestStatusOfTask checks the status of a task that needs input, and then continues.
+func TestStatusOfTask(t *testing.T) {
 	m := &memory{key: "x"}
 	for _, f := range []struct {
 		lane tap.Lane
 		text string
-		want string // the state of the call after it
+		want string // the status of the call after it
 	}{
 		{tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"book","task":{}}}`, ""},
 		{tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"k","status":"working"}}}`, "working"},
@@ -22,7 +22,7 @@ func TestTaskThatWaitsForInputIsShownSo(t *testing.T) {
 		{tap.ToClient, `{"jsonrpc":"2.0","id":3,"result":{"taskId":"k","status":"working"}}`, "working"},
 	} {
 		m.add(f.lane, f.text+"\n")
-		g, err := newGatherer(m, viewOptions{}, &seen{})
+		g, err := newGatherer(viewOptions{}, &seen{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// TestViews plays the cases of testdata/views.txt: what a page is told of some
-// frames. Each has a name, the options, the frames, and what comes of them.
+// TestViews runs the cases of testdata/views.txt. Each has a name, options, frames, and the
+// expected rows and updates.
 func TestViews(t *testing.T) {
 	text, err := os.ReadFile("testdata/views.txt")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestViews(t *testing.T) {
 		name, rest, _ := strings.Cut(c, "\n")
 		given, want, ok := strings.Cut(rest, "\n--\n")
 		if !ok {
-			t.Fatalf("%s: nothing is expected", name)
+			t.Fatalf("%s: no expected output", name)
 		}
 		t.Run(name, func(t *testing.T) {
 			got := play(t, given)
@@ -46,10 +46,10 @@ func TestViews(t *testing.T) {
 	}
 }
 
-var rewrite = flag.Bool("update", false, "rewrite what is expected in testdata")
+var rewrite = flag.Bool("update", false, "rewrite the expected output in testdata")
 
-// play reads a case: lines that begin with filter, calls or after are options;
-// > < ! and . are frames on the lanes; = says that all that there is was read.
+// play runs a case: lines that begin with filter, calls or after are options; > < ! and .
+// are frames on the lanes; = means that all recorded frames have been read.
 func play(t *testing.T, given string) string {
 	t.Helper()
 	var m memory
@@ -74,18 +74,18 @@ func play(t *testing.T, given string) string {
 		}
 		if g == nil {
 			var err error
-			if g, err = newGatherer(&m, o, &seen{}); err != nil {
+			if g, err = newGatherer(o, &seen{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if word == "=" {
-			g.pause()
+			g.decideOpen()
 			drain(&out, g)
 			continue
 		}
 		lane, ok := map[string]tap.Lane{">": tap.ToServer, "<": tap.ToClient, "!": tap.Stderr, ".": tap.Lifecycle}[word]
 		if !ok {
-			t.Fatalf("no line begins with %q", word)
+			t.Fatalf("invalid line that begins with %q", word)
 		}
 		m.add(lane, rest+"\n")
 		f := m.frames[len(m.frames)-1]
@@ -95,19 +95,19 @@ func play(t *testing.T, given string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// drain writes down what the page is told.
+// drain writes the rows and updates for the page.
 func drain(out *strings.Builder, g *gatherer) {
-	for g.found() > 0 {
+	for g.pending() > 0 {
 		rows, updates := g.take(maxRows)
 		for _, r := range rows {
-			fmt.Fprintf(out, "row %s %s", idText(r.ID), view.JoinWords(" ", r.Kind, r.Role, r.Method, "|", r.Name, r.Preview, r.Quiet))
+			fmt.Fprintf(out, "row %s %s", idText(r.ID), view.JoinWords(" ", r.Kind, r.Role, r.Method, "|", r.Name, r.Preview, r.Detail))
 			if r.Fault != "" {
 				fmt.Fprintf(out, " fault=%q", r.Fault)
 			}
 			for _, x := range []struct {
 				name string
 				id   rowID
-			}{{"call", r.Call}, {"in", r.Parent}, {"to", r.Request}, {"before", r.Before}} {
+			}{{"call", r.Call}, {"in", r.Parent}, {"to", r.Request}, {"previous", r.Previous}} {
 				if x.id != 0 && x.id != r.ID {
 					fmt.Fprintf(out, " %s=%s", x.name, idText(x.id))
 				}
@@ -116,8 +116,8 @@ func drain(out *strings.Builder, g *gatherer) {
 		}
 		for _, u := range updates {
 			fmt.Fprintf(out, "update %s", idText(u.ID))
-			if u.Answer != 0 {
-				fmt.Fprintf(out, " answer=%s", idText(u.Answer))
+			if u.Response != 0 {
+				fmt.Fprintf(out, " response=%s", idText(u.Response))
 			}
 			if u.Latency != 0 {
 				fmt.Fprintf(out, " %dms", u.Latency/1e6)
@@ -143,11 +143,11 @@ func idText(id rowID) string {
 	}
 }
 
-// TestHeldRowsAreBounded: a call that goes on for ever and does not match must
-// not be kept in memory.
+// TestHeldRowsAreBounded checks that a call that never ends and does not match does not fill
+// the memory.
 func TestHeldRowsAreBounded(t *testing.T) {
 	var m memory
-	g, err := newGatherer(&m, viewOptions{Calls: true, Filter: "is:error needle"}, &seen{})
+	g, err := newGatherer(viewOptions{Calls: true, Filter: "is:error needle"}, &seen{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +162,11 @@ func TestHeldRowsAreBounded(t *testing.T) {
 	for i := range m.frames {
 		g.add(&m.frames[i])
 	}
-	u := g.units[session.Ref{Seq: 1}]
-	if u == nil {
+	c := g.candidates[session.Ref{Seq: 1}]
+	if c == nil {
 		t.Fatal("the call is not open")
 	}
-	if n := len(u.held); n != maxHeld {
+	if n := len(c.rows); n != maxHeld {
 		t.Errorf("%d rows are held", n)
 	}
 	m.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"failed"}}`)
@@ -175,22 +175,19 @@ func TestHeldRowsAreBounded(t *testing.T) {
 	if len(g.rows) != maxHeld || g.rows[0].ID != idOf(session.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(session.Ref{Seq: f.Seq}) {
 		t.Errorf("%d rows came when it matched", len(g.rows))
 	}
-	if len(g.units) != 0 || len(g.open()) != 0 {
-		t.Errorf("something is left of a call that is over: %d units", len(g.units))
+	if len(g.candidates)+len(g.sent) != 0 {
+		t.Errorf("%d candidates and %d calls are left after the end of the call", len(g.candidates), len(g.sent))
 	}
 }
 
-// open is what a gatherer remembers of calls beside its units.
-func (g *gatherer) open() map[session.Ref]struct{} { return g.sent }
-
-// TestMemoryOfManyCalls: what is kept is what is open.
+// TestMemoryOfManyCalls checks that a gatherer keeps open calls only.
 func TestMemoryOfManyCalls(t *testing.T) {
 	n := 20_000
 	if longtest.Sampled(t) {
 		n = 5_000
 	}
 	for _, o := range []viewOptions{{}, {Filter: "is:pending"}, {Filter: "is:pending", Calls: true}, {Filter: "is:error"}} {
-		g, err := newGatherer(&memory{frames: busy(n)}, o, &seen{})
+		g, err := newGatherer(o, &seen{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,10 +195,10 @@ func TestMemoryOfManyCalls(t *testing.T) {
 		for _, f := range busy(n) {
 			g.add(&f)
 			g.take(maxRows)
-			most = max(most, len(g.units)+len(g.sent)+len(g.dirty))
+			most = max(most, len(g.candidates)+len(g.sent))
 		}
 		if most > 3000 {
-			t.Errorf("%+v: %d things were remembered, of one open call", o, most)
+			t.Errorf("%+v: %d candidates and calls, for one open call", o, most)
 		}
 	}
 }

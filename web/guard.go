@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// NewToken returns what whoever wants to look has to bring: 32 characters made
-// at random.
+// NewToken returns a random token of 32 characters.
 func NewToken() string {
 	var b [24]byte
 	rand.Read(b[:]) // never fails
@@ -23,14 +22,14 @@ func NewToken() string {
 // tokenParam is the query parameter that carries the token.
 const tokenParam = "token"
 
-// A guard decides who may look.
+// A guard decides which requests have access.
 type guard struct {
 	token string
-	// session is the value of the cookie that stands for the token, and cookie its
-	// name. Cookies do not know ports, so each server has a name of its own.
+	// session is the value of the cookie that replaces the token, and cookie its
+	// name. Cookies ignore ports, so each server has a name of its own.
 	session, cookie string
-	// host is the name or address that the server was told to listen on, open
-	// says that it is not a loopback address.
+	// host is the name or address that the server listens on. Open reports that it is
+	// not a loopback address.
 	host string
 	open bool
 }
@@ -48,8 +47,8 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// policy is what the page may do. Trusted types forbid every sink that takes
-// markup, and no policy can make an exception.
+// policy is the content policy of the page. Trusted types forbid every sink that parses
+// markup, without exceptions.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types 'none'"
@@ -65,22 +64,21 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// stranger returns why a request is refused before anything else is looked at,
-// "" if it is not: the wrong method, or a name that this server does not have. A
-// page elsewhere can make its own name lead here, but it cannot change the Host
-// that the browser sends.
-func (g *guard) stranger(r *http.Request) (why string, status int) {
+// refuse returns why a request is refused before its access is checked, "" if it is
+// not. A foreign page can make its own name resolve to this machine, but it cannot
+// change the Host that the browser sends.
+func (g *guard) refuse(r *http.Request) (why string, status int) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return "the viewer only reads", http.StatusMethodNotAllowed
+		return "the viewer is read-only", http.StatusMethodNotAllowed
 	}
-	if !g.knows(r.Host) {
+	if !g.serves(r.Host) {
 		return "this is not the name of the viewer; use the URL that mcptap printed", http.StatusForbidden
 	}
 	return "", 0
 }
 
-// knows reports whether a Host is one of this machine's.
-func (g *guard) knows(hostport string) bool {
+// serves reports whether a Host is one of this machine's.
+func (g *guard) serves(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		host = h
@@ -92,15 +90,14 @@ func (g *guard) knows(hostport string) bool {
 	if !g.open {
 		return false
 	}
-	// A name can be made to lead anywhere, an address cannot.
+	// A name can resolve to any address.
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == g.host
 }
 
-// foreign reports whether a request was made by a page of another origin. The
-// WebSocket asks for the Origin, which browsers always send there; of other
-// requests it need not be there.
-func (g *guard) foreign(r *http.Request, socket bool) bool {
+// foreign reports whether a page of another origin made a request. A WebSocket needs an
+// Origin, which browsers always send there; other requests may lack it.
+func (g *guard) foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:
@@ -108,13 +105,12 @@ func (g *guard) foreign(r *http.Request, socket bool) bool {
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
-		return socket
+		return r.Header.Get("Upgrade") != ""
 	}
 	return len(origins) > 1 || origins[0] != "http://"+r.Host
 }
 
-// admits reports whether a request carries the token, in the URL or as the
-// cookie that stands for it.
+// admits reports whether a request carries the token in its URL, or the cookie.
 func (g *guard) admits(r *http.Request) bool {
 	if same(r.URL.Query().Get(tokenParam), g.token) {
 		return true
@@ -129,7 +125,7 @@ func (g *guard) admits(r *http.Request) bool {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// remember gives a browser that brought the token in the URL the cookie.
+// remember sets the cookie.
 func (g *guard) remember(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookie, Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,

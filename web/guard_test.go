@@ -44,7 +44,7 @@ func TestGuard(t *testing.T) {
 		want   int
 		do     []func(*http.Request)
 	}{
-		{"nobody", "", list, 401, nil},
+		{"no token", "", list, 401, nil},
 		{"token in the URL", "", list, 200, []func(*http.Request){open}},
 		{"cookie", "", list, 200, []func(*http.Request){cookie}},
 		{"wrong token", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-tokem" }}},
@@ -56,17 +56,17 @@ func TestGuard(t *testing.T) {
 		{"the token as the cookie", "", list, 401, []func(*http.Request){func(r *http.Request) {
 			r.AddCookie(&http.Cookie{Name: newGuard(testToken, "").cookie, Value: testToken})
 		}}},
-		{"page for nobody", "", page, 401, nil},
+		{"page without token", "", page, 401, nil},
 		{"page", "", page, 200, []func(*http.Request){open}},
-		{"page by a link from elsewhere", "", page, 200, []func(*http.Request){open, header("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")}},
-		{"the page's own files need no token", "", "/assets/main.js", 200, nil},
+		{"page by a foreign link", "", page, 200, []func(*http.Request){open, header("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")}},
+		{"files of the page need no token", "", "/assets/main.js", 200, nil},
 
 		{"rebound name", "", list, 403, []func(*http.Request){cookie, host("evil.example" + port)}},
 		{"rebound name for the page", "", page, 403, []func(*http.Request){open, host("evil.example" + port)}},
 		{"rebound name for a file", "", "/assets/main.js", 403, []func(*http.Request){host("evil.example" + port)}},
-		{"name that ends like ours", "", list, 403, []func(*http.Request){cookie, host("localhost.evil.example" + port)}},
+		{"name that begins with localhost", "", list, 403, []func(*http.Request){cookie, host("localhost.evil.example" + port)}},
 		{"name that begins like an address", "", list, 403, []func(*http.Request){cookie, host("127.0.0.1.evil.example" + port)}},
-		{"no name", "", list, 403, []func(*http.Request){cookie, host("")}},
+		{"empty name", "", list, 403, []func(*http.Request){cookie, host("")}},
 		{"address of the network on loopback", "", list, 403, []func(*http.Request){cookie, host("192.168.1.7" + port)}},
 		{"localhost", "", list, 200, []func(*http.Request){cookie, host("LocalHost" + port)}},
 		{"forwarded port", "", list, 200, []func(*http.Request){cookie, host("localhost:9000")}},
@@ -77,19 +77,19 @@ func TestGuard(t *testing.T) {
 		{"open to the network, rebound", "0.0.0.0", list, 403, []func(*http.Request){cookie, host("evil.example" + port)}},
 		{"open under a name", "mybox", list, 200, []func(*http.Request){cookie, host("mybox" + port)}},
 		{"open under a name, rebound", "mybox", list, 403, []func(*http.Request){cookie, host("mybox.evil.example" + port)}},
-		{"open to the network, nobody", "0.0.0.0", list, 401, []func(*http.Request){host("192.168.1.7" + port)}},
+		{"open to the network, no token", "0.0.0.0", list, 401, []func(*http.Request){host("192.168.1.7" + port)}},
 
-		{"page of another site", "", list, 403, []func(*http.Request){cookie, header("Sec-Fetch-Site", "cross-site")}},
+		{"page of a foreign site", "", list, 403, []func(*http.Request){cookie, header("Sec-Fetch-Site", "cross-site")}},
 		{"page of another port", "", list, 403, []func(*http.Request){cookie, header("Sec-Fetch-Site", "same-site")}},
 		{"foreign origin", "", list, 403, []func(*http.Request){cookie, header("Origin", "http://127.0.0.1:8080")}},
 		{"own origin", "", list, 200, []func(*http.Request){cookie, header("Origin", "http://127.0.0.1"+port)}},
-		{"typed by hand", "", list, 200, []func(*http.Request){open, header("Sec-Fetch-Site", "none")}},
+		{"URL typed into the browser", "", list, 200, []func(*http.Request){open, header("Sec-Fetch-Site", "none")}},
 
 		{"socket without origin", "", stream, 403, []func(*http.Request){cookie, socket}},
-		{"socket of another site", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "https://evil.example")}},
+		{"socket of a foreign site", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "https://evil.example")}},
 		{"socket of another port", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "http://127.0.0.1:8080")}},
 		{"socket of a sandbox", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "null")}},
-		{"socket over TLS elsewhere", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "https://127.0.0.1"+port)}},
+		{"socket of a TLS origin", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "https://127.0.0.1"+port)}},
 		{"socket with two origins", "", stream, 403, []func(*http.Request){cookie, socket, header("Origin", "http://127.0.0.1"+port, "Origin", "http://evil.example")}},
 		{"socket without token", "", stream, 401, []func(*http.Request){socket, header("Origin", "http://127.0.0.1"+port)}},
 		{"socket, rebound", "", stream, 403, []func(*http.Request){cookie, socket, host("evil.example" + port), header("Origin", "http://evil.example"+port)}},
@@ -111,7 +111,7 @@ func TestGuard(t *testing.T) {
 			}
 			for name := range w.Header() {
 				if strings.HasPrefix(name, "Access-Control-") {
-					t.Errorf("%s lets others in", name)
+					t.Errorf("%s allows other origins", name)
 				}
 			}
 			for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy"} {
@@ -120,7 +120,7 @@ func TestGuard(t *testing.T) {
 				}
 			}
 			if c.want != 200 && strings.Contains(w.Body.String(), testToken) {
-				t.Error("the token is told")
+				t.Error("the response has the token")
 			}
 		})
 	}
@@ -148,10 +148,10 @@ func TestCookieOfTheToken(t *testing.T) {
 	if len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Path != "/" {
 		t.Fatalf("cookies %v", cookies)
 	}
-	again := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:4711/api/recordings", nil)
-	again.AddCookie(cookies[0])
+	next := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:4711/api/recordings", nil)
+	next.AddCookie(cookies[0])
 	w = httptest.NewRecorder()
-	if s.ServeHTTP(w, again); w.Code != http.StatusOK {
+	if s.ServeHTTP(w, next); w.Code != http.StatusOK {
 		t.Errorf("with the cookie: %d", w.Code)
 	}
 	if v := cookies[0].Value; strings.Contains(v, testToken) || v != testSession {
@@ -178,7 +178,7 @@ func TestLockedPageKeepsTheLink(t *testing.T) {
 		t.Error("the wrong token is kept")
 	}
 	if len(w.Result().Cookies()) > 0 {
-		t.Error("a cookie for nobody")
+		t.Error("a cookie without the token")
 	}
 }
 
@@ -189,7 +189,8 @@ func TestTokensDiffer(t *testing.T) {
 	}
 }
 
-// TestPageNamesTheDirectory: the commands that the page suggests need it.
+// TestPageNamesTheDirectory checks that the page has the directory for the commands that it
+// suggests.
 func TestPageNamesTheDirectory(t *testing.T) {
 	for dir, want := range map[string]string{"": "", `/a "b"`: `<meta name="data-dir" content="/a &#34;b&#34;">`} {
 		s := newTestServer(t, "")

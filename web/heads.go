@@ -8,38 +8,34 @@ import (
 const (
 	// headsAfter is how many frames are read to find the end of an HTTP exchange.
 	headsAfter = 5_000
-	// maxHeader is how many fields of a head a page gets, and maxField how many
-	// bytes of each, and of the line above them.
+	// maxHeader is how many fields of a head the page receives, and maxField how many
+	// bytes of each, and of the first line.
 	maxHeader = 200
 	maxField  = 2048
 )
 
-// headsBefore are how many frames before one are read to find the request of its HTTP
-// exchange: nearly always it is near.
+// headsBefore is how many frames before one are read to find the request of its HTTP
+// exchange, which is usually near.
 var headsBefore = []uint64{100, 2_000, 20_000}
 
-// headsJSON is what is known of the HTTP exchange of a frame. Each is nil where
-// it was not found nearby.
+// headsJSON has the events of the HTTP exchange of a frame, nil if not found nearby.
 type headsJSON struct {
 	Request  *headJSON `json:"request,omitempty"`
 	Response *headJSON `json:"response,omitempty"`
 	End      *headJSON `json:"end,omitempty"`
 }
 
-// headJSON is an event of the exchange, with its texts escaped.
+// headJSON is an event of an exchange. Its texts are escaped.
 type headJSON struct {
 	Seq    uint64      `json:"seq"`
-	At     int64       `json:"at"`
 	Line   string      `json:"line"`
 	Header [][2]string `json:"header,omitempty"`
 	Masked []string    `json:"masked,omitempty"`
 	Error  string      `json:"error,omitempty"`
-	By     string      `json:"by,omitempty"`
-	Coding string      `json:"coding,omitempty"`
 }
 
-// findHeads looks for the events of a frame's exchange around it. The heads come
-// before what the exchange carries, and its end after.
+// findHeads finds the events of the exchange of a frame. The heads come before the bodies
+// of an exchange, and its end after them.
 func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 	var h headsJSON
 	for _, before := range headsBefore {
@@ -47,7 +43,7 @@ func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 			if err != nil {
 				return nil, err
 			}
-			if h.take(&g, f.Exchange); g.Seq >= f.Seq {
+			if h.add(&g, f.Exchange); g.Seq >= f.Seq {
 				break
 			}
 		}
@@ -60,7 +56,7 @@ func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 		if err != nil {
 			return nil, err
 		}
-		h.take(&g, f.Exchange)
+		h.add(&g, f.Exchange)
 		if n++; h.End != nil || n == headsAfter {
 			break
 		}
@@ -68,9 +64,9 @@ func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 	return &h, nil
 }
 
-// take keeps what a frame says of the exchange. Of several responses, the
-// interim ones and the final one, the last counts.
-func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
+// add adds a frame if it is an event of the exchange. The last of several responses
+// counts, because interim ones precede the final one.
+func (h *headsJSON) add(f *tap.Frame, exchange uint64) {
 	if f.Lane != tap.Lifecycle || f.Exchange != exchange {
 		return
 	}
@@ -79,6 +75,7 @@ func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
 		return
 	}
 	var to **headJSON
+	line, fault := view.EventWords(&e)
 	switch e.Name {
 	case tap.EventRequest:
 		to = &h.Request
@@ -92,27 +89,14 @@ func (h *headsJSON) take(f *tap.Frame, exchange uint64) {
 	if *to != nil && (*to).Seq > f.Seq {
 		return
 	}
-	line, fault := view.EventWords(&e)
-	if e.Name == tap.EventResponse || e.Name == tap.EventRequest {
-		line = view.JoinWords(" ", brief(e.Proto), view.JoinWords("", line, fault))
-		fault = e.Error
+	if e.Name != tap.EventEnd {
+		line, fault = view.JoinWords(" ", brief(e.Proto), view.JoinWords("", line, fault)), e.Error
 	}
-	*to = &headJSON{
-		Seq: f.Seq, At: int64(f.At), Line: upTo(line, maxField), Error: brief(fault), By: brief(e.By), Coding: brief(e.Coding),
-		Header: fields(e.Header), Masked: names(e.Masked),
+	*to = &headJSON{Seq: f.Seq, Line: shorten(line, maxField), Error: brief(fault)}
+	for _, field := range e.Header[:min(len(e.Header), maxHeader)] {
+		(*to).Header = append((*to).Header, [2]string{brief(field[0]), shorten(field[1], maxField)})
 	}
-}
-
-func fields(header [][2]string) (all [][2]string) {
-	for _, f := range header[:min(len(header), maxHeader)] {
-		all = append(all, [2]string{brief(f[0]), upTo(f[1], maxField)})
+	for _, name := range e.Masked[:min(len(e.Masked), maxHeader)] {
+		(*to).Masked = append((*to).Masked, brief(name))
 	}
-	return all
-}
-
-func names(masked []string) (all []string) {
-	for _, m := range masked[:min(len(masked), maxHeader)] {
-		all = append(all, brief(m))
-	}
-	return all
 }

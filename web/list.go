@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// recordingJSON is a recording as it goes to the page. Its texts are escaped.
+// recordingJSON is a recording for the page. Its texts are escaped.
 type recordingJSON struct {
 	Key       string             `json:"key"`
 	ID        string             `json:"id"`
@@ -20,27 +21,21 @@ type recordingJSON struct {
 	Transport string             `json:"transport,omitempty"`
 	Command   []string           `json:"command,omitempty"`
 	Upstream  string             `json:"upstream,omitempty"`
-	Dir       string             `json:"dir,omitempty"`
-	Program   string             `json:"program,omitempty"`
-	Platform  string             `json:"platform,omitempty"`
 	Status    string             `json:"status"`
 	Problem   string             `json:"problem,omitempty"`
 	Server    partyJSON          `json:"server"`
 	Client    partyJSON          `json:"client"`
-	Era       string             `json:"era,omitempty"`
 	Revision  string             `json:"revision,omitempty"`
 	Requested string             `json:"requested,omitempty"`
 	Dialect   string             `json:"dialect,omitempty"`
 	Probe     bool               `json:"probe,omitempty"`
 	Frames    session.LaneCounts `json:"frames"`
-	Bytes     session.LaneCounts `json:"bytes"`
 	Errors    uint64             `json:"errors"`
 	Last      uint64             `json:"last"`
 	Gaps      []tap.Range        `json:"gaps,omitempty"`
-	// Sessions is the number of sessions.
-	Sessions uint64 `json:"sessions,omitempty"`
-	Duration int64  `json:"duration"` // ns
-	// Now is how long ago a live recording began, in ns.
+	Sessions  uint64             `json:"sessions,omitempty"`
+	Duration  int64              `json:"duration"` // ns
+	// Now is the time since the start of a live recording, in ns.
 	Now  int64 `json:"now,omitempty"`
 	Size int64 `json:"size"`
 }
@@ -55,9 +50,9 @@ func newPartyJSON(p session.Party) partyJSON {
 	return partyJSON{brief(p.Name), brief(p.Version), brief(p.Title)}
 }
 
-// maxArgs is how many words of a command a page gets, and maxGaps how many gaps.
+// Limits of a recordingJSON.
 const (
-	maxArgs = 64
+	maxArgs = 64 // of its command
 	maxGaps = 100
 )
 
@@ -65,17 +60,15 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
-		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Dir: brief(h.Dir), Program: brief(h.Program),
-		Platform: brief(h.Platform), Status: r.Status, Problem: escape.Escape(r.Problem),
-		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Era: brief(string(f.Era)),
-		Revision: brief(string(f.Revision)), Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe,
-		Frames: r.Tally.Frames, Bytes: r.Tally.Bytes, Errors: r.Tally.Errors, Last: r.Last,
-		Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Duration: int64(r.Duration), Size: r.Size,
+		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(), Problem: escape.Escape(r.problem()),
+		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
+		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
+		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
+		Duration: int64(r.Duration), Size: r.Size,
 	}
-	if r.Status == statusLive {
+	if r.Status == store.Live {
 		j.Now = int64(time.Since(h.Start))
 	}
-	j.Sessions = uint64(r.Tally.Sessions)
 	for i, word := range h.Command {
 		if i == maxArgs {
 			j.Command = append(j.Command, "…")
@@ -86,7 +79,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	return j
 }
 
-// serveList is the handler of the list of recordings.
+// serveList sends the list of recordings.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	all, err := s.source.Recordings()
 	if err != nil {
@@ -97,7 +90,5 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	for i := range all {
 		list[i] = newRecordingJSON(&all[i])
 	}
-	answer(w, struct {
-		Recordings []*recordingJSON `json:"recordings"`
-	}{list})
+	respond(w, map[string][]*recordingJSON{"recordings": list})
 }

@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A memory is a recording that a test makes up. It may grow while it is read.
+// A memory is a recording in memory. It may grow while it is read.
 type memory struct {
 	mu     sync.Mutex
-	grown  chan struct{} // closed and replaced when it does
+	grown  chan struct{} // closed and replaced when it grows
 	key    string
 	frames []tap.Frame
 	label  string
-	status string
-	err    error // what reading ends in
-	maxRaw int   // frames above are returned with their beginning only, 0 for none
+	status store.Status
+	err    error // at the end of Frames
+	maxRaw int   // larger frames are returned with only their beginning; 0 for no limit
 }
 
 func (m *memory) add(lane tap.Lane, raw string) {
@@ -44,21 +45,20 @@ func (m *memory) wake() {
 func (m *memory) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.status = "ended"
+	m.status = store.Ended
 	m.wake()
 }
 
-func (m *memory) Recording() (Recording, error) {
+func (m *memory) reader() Reader { return Reader{FrameReader: m, Key: m.key} }
+
+func (m *memory) Info() (store.Info, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := Recording{Key: m.key, Status: m.status, Last: uint64(len(m.frames)), Header: tap.Header{ID: m.key, Label: m.label, Start: time.Unix(1e9, 0).UTC(), Transport: "stdio"}}
-	if r.Status == "" {
-		r.Status = "ended"
-	}
+	i := store.Info{Status: m.status, Frames: uint64(len(m.frames)), Header: tap.Header{ID: m.key, Label: m.label, Start: time.Unix(1e9, 0).UTC(), Transport: "stdio"}}
 	if n := len(m.frames); n > 0 {
-		r.Duration = m.frames[n-1].At
+		i.Duration = m.frames[n-1].At
 	}
-	return r, nil
+	return i, nil
 }
 
 func (m *memory) Frame(seq uint64) (tap.Frame, error) {
@@ -100,7 +100,7 @@ func (m *memory) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, 
 			if m.grown == nil {
 				m.grown = make(chan struct{})
 			}
-			grown, n, live := m.grown, uint64(len(m.frames)), m.status == "live"
+			grown, n, live := m.grown, uint64(len(m.frames)), m.status == store.Live
 			m.mu.Unlock()
 			for ; after < n; after++ {
 				if !yield(m.frames[after], nil) {
@@ -124,17 +124,12 @@ func (m *memory) WriteRaw(w io.Writer, f tap.Frame) error {
 	return err
 }
 
-func (m *memory) Export(_ context.Context, w io.Writer, format string) error {
-	_, err := fmt.Fprintf(w, "%s of %s", format, m.key)
-	return err
-}
-
-// A shelf is a source of such recordings.
+// A shelf is a source of recordings in memory.
 type shelf struct{ all []*memory }
 
 func (s *shelf) Recordings() (list []Recording, err error) {
 	for _, m := range s.all {
-		r, _ := m.Recording()
+		r, _ := m.reader().Recording()
 		list = append(list, r)
 	}
 	return list, nil
@@ -143,10 +138,10 @@ func (s *shelf) Recordings() (list []Recording, err error) {
 func (s *shelf) Open(key string) (Reader, error) {
 	for _, m := range s.all {
 		if m.key == key {
-			return m, nil
+			return m.reader(), nil
 		}
 	}
-	return nil, fmt.Errorf("no recording: %w", fs.ErrNotExist)
+	return Reader{}, fmt.Errorf("no recording: %w", fs.ErrNotExist)
 }
 
 func (s *shelf) Compare(_ context.Context, a, b Side) (*Comparison, error) {
@@ -156,11 +151,7 @@ func (s *shelf) Compare(_ context.Context, a, b Side) (*Comparison, error) {
 	}, nil
 }
 
-func (s *shelf) Formats() []Format {
-	return []Format{{Name: "ndjson", Ext: "ndjson", About: "all of it", Type: "application/x-ndjson"}}
-}
-
-// busy are frames as a busy session has them.
+// busy returns the frames of a busy session.
 func busy(n int) []tap.Frame {
 	var m memory
 	for i := range n / 2 {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
-// A name by which the page calls a frame is a word of the filter.
-func TestNamesOfThePageFilter(t *testing.T) {
+// TestNamesAreFilterWords checks that the filter accepts the names of frames in the page.
+func TestNamesAreFilterWords(t *testing.T) {
 	script, err := assets.ReadFile("assets/words.js")
 	if err != nil {
 		t.Fatal(err)
@@ -21,12 +21,12 @@ func TestNamesOfThePageFilter(t *testing.T) {
 	} {
 		rows := regexp.MustCompile(table.rows).FindSubmatch(script)
 		if rows == nil {
-			t.Fatalf("words.js has nothing like %s", table.rows)
+			t.Fatalf("words.js has no match for %s", table.rows)
 		}
 		for _, name := range regexp.MustCompile(table.name).FindAllSubmatch(rows[1], -1) {
 			names++
 			if _, err := filter.Parse(table.key + `"` + string(name[1]) + `"`); err != nil {
-				t.Errorf("the page says %q: %v", name[1], err)
+				t.Errorf("the page has %q: %v", name[1], err)
 			}
 		}
 	}

@@ -7,22 +7,19 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
-	"time"
+	"slices"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What of a recording goes into a page that is saved: its first frames, and the
-// beginning of each.
+// Limits of a saved page: the first frames, and the beginning of each.
 const (
-	maxSavedFrames = 20_000
-	maxSavedBytes  = 24 << 20
-	maxSavedFrame  = 256 << 10
-	// maxSavedChanges is how many differences between a frame and the one before
-	// it are kept.
-	maxSavedChanges = 20
+	maxSavedFrames  = 20_000
+	maxSavedBytes   = 24 << 20
+	maxSavedFrame   = 256 << 10
+	maxSavedChanges = 20 // from the previous row to a row
 )
 
 // savedJSON is the data of a saved page.
@@ -33,20 +30,21 @@ type savedJSON struct {
 	Heads     map[uint64]*headsJSON   `json:"heads,omitempty"`
 	Changes   map[uint64]*changesJSON `json:"changes,omitempty"`
 	Stats     *statsJSON              `json:"stats"`
-	// Left is how many frames are not in the page.
+	// Left is how many frames the page lacks.
 	Left uint64 `json:"left,omitempty"`
+
+	room int // for bytes of frames
 }
 
 type savedFrame struct {
 	detailJSON
-	Raw  []byte `json:"raw"`            // the beginning of it, where it is long
-	Data []byte `json:"data,omitempty"` // the payload, where that is something else
+	Raw  []byte `json:"raw"`            // at most maxSavedFrame bytes
+	Data []byte `json:"data,omitempty"` // the payload, if that is not Raw
 }
 
-// Offline writes a recording as one page that needs nobody: no server, no
-// network, no other file. It has the viewer's own list, sequence, statistics and
-// detail. In the place of the filter, whose language is not the page's, it has a
-// search for text.
+// Offline writes a recording as a self-contained page: it needs no server and no other
+// file. It has the list, the sequence, the statistics and the details of the viewer.
+// Instead of the filter, which needs the server, it has a text search.
 func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	data, err := gatherSaved(ctx, r)
 	if err != nil {
@@ -56,19 +54,21 @@ func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	if err != nil {
 		return err
 	}
-	style := sheets(savedSheets)
-	b, err := json.Marshal(data) // in which <, > and & are spelled out
+	style := sheets("style", "list", "detail")
+	b, err := json.Marshal(data) // which escapes <, > and &
 	if err != nil {
 		return err
 	}
-	return savedPage().Execute(w, map[string]any{
+	// Parsed here, not globally, which would slow down each start of a tap.
+	page := template.Must(template.New("saved").Parse(savedText))
+	return page.Execute(w, map[string]any{
 		"Policy": template.HTMLAttr(`content="` + savedPolicy(script, style) + `"`),
 		"Title":  data.Recording.Label, "Style": template.CSS(style),
 		"Data": template.JS(b), "Script": template.JS(script),
 	})
 }
 
-// savedPolicy allows the page its own script and style, and nothing else.
+// savedPolicy allows the page its own script and style only.
 func savedPolicy(script, style string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
@@ -77,9 +77,6 @@ func savedPolicy(script, style string) string {
 	return "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) +
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
-
-// savedPage is made when it is asked for: each start of a tap would pay for it.
-func savedPage() *template.Template { return template.Must(template.New("saved").Parse(savedText)) }
 
 const savedText = `<!doctype html>
 <html lang="en">
@@ -101,95 +98,82 @@ const savedText = `<!doctype html>
 </html>
 `
 
-// gatherSaved reads what goes into the page.
+// gatherSaved reads the data of the page.
 func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	rec, err := r.Recording()
 	if err != nil {
 		return nil, err
 	}
-	g, err := newGatherer(r, viewOptions{}, &seen{})
+	rec.Arg = "" // which is only valid on this machine
+	g, err := newGatherer(viewOptions{}, &seen{})
 	if err != nil {
 		return nil, err
 	}
-	s := &savedJSON{Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{}, Changes: map[uint64]*changesJSON{}}
+	s := &savedJSON{
+		Recording: newRecordingJSON(&rec), Frames: map[uint64]savedFrame{}, Heads: map[uint64]*headsJSON{},
+		Changes: map[uint64]*changesJSON{}, room: maxSavedBytes,
+	}
+	s.Messages = append(s.Messages, message{Recording: s.Recording})
 	stats := session.NewStats("", maxSlowest)
-	last := time.Duration(0)
-	room := maxSavedBytes
+	end := rec.Duration
 	for f, err := range r.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err == nil && (len(s.Frames) == maxSavedFrames || room <= 0) {
-			s.Left = rec.Last - uint64(len(s.Frames))
-			break
-		}
-		if err == nil {
-			last = f.At
-			err = s.add(r, g, stats, &f, &rec, &room)
-		}
 		if err != nil {
 			return nil, err
 		}
+		if len(s.Frames) == maxSavedFrames || s.room <= 0 {
+			s.Left, end = rec.Info.Frames-uint64(len(s.Frames)), g.last
+			break
+		}
+		for _, c := range g.add(&f).Ended {
+			stats.Add(c)
+		}
+		s.flush(g, maxRows)
+		s.addFrame(&rec, &f)
 	}
-	end := rec.Duration
-	if s.Left > 0 {
-		end = last
-	}
+	s.flush(g, 1)
 	stats.Finish(g.tracker.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
-	rec.Arg = "" // the page goes elsewhere
-	s.Recording = newRecordingJSON(&rec)
-	s.Messages = append([]message{{Recording: s.Recording}}, s.Messages...)
-	for g.found() > 0 {
-		s.take(g)
-	}
-	s.compare()
-	s.Messages = append(s.Messages, message{Read: rec.Last, Idle: true, Done: true})
+	s.addChanges()
+	s.Messages = append(s.Messages, message{Read: rec.Info.Frames, Idle: true, Done: true})
 	return s, nil
 }
 
-func (s *savedJSON) take(g *gatherer) {
-	rows, updates := g.take(maxRows)
-	s.Messages = append(s.Messages, message{Rows: append([]row(nil), rows...), Updates: append([]update(nil), updates...)})
+// flush adds messages while there are at least that many rows and updates.
+func (s *savedJSON) flush(g *gatherer, least int) {
+	for g.pending() >= least {
+		rows, updates := g.take(maxRows)
+		s.Messages = append(s.Messages, message{Rows: slices.Clone(rows), Updates: slices.Clone(updates)})
+	}
 }
 
-// add takes a frame into the page.
-func (s *savedJSON) add(r Reader, g *gatherer, stats *session.Stats, f *tap.Frame, rec *Recording, room *int) error {
-	for _, c := range g.add(f).Ended {
-		stats.Add(c)
-	}
-	for g.found() >= maxRows {
-		s.take(g)
-	}
-	d, err := newDetail(r, rec, f)
-	if err != nil {
-		return err
-	}
-	out := savedFrame{detailJSON: *d, Raw: f.Raw[:min(len(f.Raw), maxSavedFrame)]}
-	if d.Payload > 0 {
+func (s *savedJSON) addFrame(rec *Recording, f *tap.Frame) {
+	saved := savedFrame{detailJSON: *newDetail(rec, f), Raw: f.Raw[:min(len(f.Raw), maxSavedFrame)]}
+	if saved.Payload > 0 {
 		data := jsonrpc.Payload(f)
-		out.Data = data[:min(len(data), maxSavedFrame)]
+		saved.Data = data[:min(len(data), maxSavedFrame)]
 	}
-	*room -= len(out.Raw) + len(out.Data)
-	s.Frames[f.Seq] = out
-	if f.Exchange != 0 {
-		if s.Heads[f.Exchange] == nil {
-			s.Heads[f.Exchange] = &headsJSON{}
-		}
-		s.Heads[f.Exchange].take(f, f.Exchange)
+	s.room -= len(saved.Raw) + len(saved.Data)
+	s.Frames[f.Seq] = saved
+	if f.Exchange == 0 {
+		return
 	}
-	return nil
+	if s.Heads[f.Exchange] == nil {
+		s.Heads[f.Exchange] = &headsJSON{}
+	}
+	s.Heads[f.Exchange].add(f, f.Exchange)
 }
 
-// compare compares each frame with the one before it of its sort.
-func (s *savedJSON) compare() {
+// addChanges compares each row with the previous one of its kind.
+func (s *savedJSON) addChanges() {
 	for _, m := range s.Messages {
 		for _, row := range m.Rows {
-			after, before := s.Frames[uint64(row.ID>>indexBits)], s.Frames[uint64(row.Before>>indexBits)]
-			if row.Before == 0 || after.Size > maxSavedFrame || before.Size > maxSavedFrame {
-				continue
+			after, before := s.Frames[uint64(row.ID>>indexBits)], s.Frames[uint64(row.Previous>>indexBits)]
+			if row.Previous != 0 && after.Size <= maxSavedFrame && before.Size <= maxSavedFrame {
+				s.Changes[after.Seq] = compareFrames(before.payload(), after.payload(), maxSavedChanges)
 			}
-			s.Changes[after.Seq] = compareFrames(before.payload(), after.payload(), maxSavedChanges)
 		}
 	}
 }

@@ -21,13 +21,13 @@ func TestBundleIsWhole(t *testing.T) {
 		}
 	}
 	if strings.Contains(strings.ToLower(script), "</script") || strings.Contains(script, "<!--") {
-		t.Error("the script would end in the middle")
+		t.Error("the script contains the end of a script")
 	}
 	if strings.Contains(script, "fetch(") || strings.Contains(script, "WebSocket") {
-		t.Error("it would ask somebody")
+		t.Error("the script makes requests")
 	}
 	if _, err := bundle("no_such_module", nil); err == nil {
-		t.Error("a module that does not exist")
+		t.Error("no error for an unknown module")
 	}
 }
 
@@ -37,7 +37,7 @@ func TestSavedPage(t *testing.T) {
 	m.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	m.add(tap.ToClient, strings.Repeat("x", 2*maxSavedFrame))
 	var out bytes.Buffer
-	if err := Offline(context.Background(), &out, m); err != nil {
+	if err := Offline(context.Background(), &out, m.reader()); err != nil {
 		t.Fatal(err)
 	}
 	page := out.String()
@@ -53,6 +53,6 @@ func TestSavedPage(t *testing.T) {
 		}
 	}
 	if out.Len() > 1<<20 {
-		t.Errorf("the page has %d bytes: the long frame is in it whole", out.Len())
+		t.Errorf("the page has %d bytes: the long frame is not cut", out.Len())
 	}
 }

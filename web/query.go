@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"unicode/utf16"
@@ -10,18 +11,17 @@ import (
 )
 
 type completionJSON struct {
-	From int    `json:"from"` // in UTF-16 units, as a browser counts
+	From int    `json:"from"` // in UTF-16 code units, as in JavaScript
 	To   int    `json:"to"`
 	Text string `json:"text"`
 	Help string `json:"help,omitempty"`
 }
 
-// serveComplete is the handler of what is said of a filter while it is typed:
-// whether it is right, and how it can go on.
+// serveComplete checks a filter while it is typed, and completes it.
 func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query().Get("q")
 	if !utf8.ValidString(query) {
-		fail(w, http.StatusBadRequest, errNotUTF8)
+		fail(w, http.StatusBadRequest, errors.New("the filter is not UTF-8"))
 		return
 	}
 	var res struct {
@@ -36,14 +36,12 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		units = utf16Len(query)
 	}
 	for _, c := range filter.Complete(query, byteOffset(query, units), s.seen.of(r.PathValue("key")).list()) {
-		res.Completions = append(res.Completions, completionJSON{
-			From: utf16Len(query[:c.From]), To: utf16Len(query[:c.To]), Text: c.Text, Help: c.Help,
-		})
+		res.Completions = append(res.Completions, completionJSON{utf16Len(query[:c.From]), utf16Len(query[:c.To]), c.Text, c.Help})
 	}
-	answer(w, res)
+	respond(w, res)
 }
 
-// utf16Len is the length of a text as JavaScript counts it.
+// utf16Len returns the length of a text in JavaScript.
 func utf16Len(s string) (n int) {
 	for _, r := range s {
 		n += max(utf16.RuneLen(r), 1)
@@ -51,7 +49,7 @@ func utf16Len(s string) (n int) {
 	return n
 }
 
-// byteOffset is where a position that JavaScript counted is in s.
+// byteOffset converts a position in JavaScript.
 func byteOffset(s string, units int) int {
 	for i, r := range s {
 		if units <= 0 {
@@ -73,15 +71,15 @@ type helpLineJSON struct {
 	Examples []string `json:"examples"`
 }
 
-// serveHelp is the handler of the help on the language of filters.
+// serveHelp sends the help on the language of filters.
 func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) {
 	var all []helpJSON
 	for _, section := range filter.Help() {
 		h := helpJSON{Title: section.Title}
 		for _, l := range section.Lines {
-			h.Lines = append(h.Lines, helpLineJSON{l.Form, l.Means, l.Examples})
+			h.Lines = append(h.Lines, helpLineJSON(l))
 		}
 		all = append(all, h)
 	}
-	answer(w, all)
+	respond(w, all)
 }

@@ -1,36 +1,35 @@
 package web
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const (
 	// maxSeen is how many values of a key are offered for completion.
 	maxSeen = 500
-	// maxSeenOf is of how many recordings the values are remembered.
+	// maxSeenOf is how many recordings have their values remembered.
 	maxSeenOf = 32
 )
 
-// A seen collects the values that a recording has, for the completion of
-// filters. It may be used by several goroutines at once.
+// A seen collects the values in a recording, for the completion of filters. It may be
+// used by several goroutines at once.
 type seen struct {
 	mu     sync.Mutex
 	values [6]map[string]struct{}
 }
 
-// note takes what an item has.
+// note adds the values of an item.
 func (s *seen) note(it *filter.Item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, v := range []string{it.Method, it.Tool, it.Prompt, it.URI, it.Session, it.Revision} {
-		if v == "" || len(s.values[i]) >= maxSeen {
-			continue
-		}
-		if _, ok := s.values[i][v]; ok {
+		if _, known := s.values[i][v]; known || v == "" || len(s.values[i]) >= maxSeen {
 			continue
 		}
 		if s.values[i] == nil {
@@ -40,42 +39,32 @@ func (s *seen) note(it *filter.Item) {
 	}
 }
 
-// list returns what was collected so far.
+// list returns the values so far.
 func (s *seen) list() filter.Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all [6][]string
 	for i, values := range s.values {
-		for v := range values {
-			all[i] = append(all[i], v)
-		}
-		slices.Sort(all[i])
+		all[i] = slices.Sorted(maps.Keys(values))
 	}
 	return filter.Seen{Methods: all[0], Tools: all[1], Prompts: all[2], URIs: all[3], Sessions: all[4], Revisions: all[5]}
 }
 
-// A seenOf has the values of the recordings that were looked at last.
+// A seenOf has the values of several recordings, by key.
 type seenOf struct {
 	mu    sync.Mutex
-	byKey map[string]*seen
-	order []string
+	byKey bounded.Map[string, *seen]
 }
 
-// of returns those of one recording.
+// of returns the values of a recording.
 func (s *seenOf) of(key string) *seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v := s.byKey[key]; v != nil {
-		return v
+	v, ok := s.byKey.Get(key)
+	if !ok {
+		v = &seen{}
+		s.byKey.Max = maxSeenOf
+		s.byKey.Put(key, v)
 	}
-	if s.byKey == nil {
-		s.byKey = map[string]*seen{}
-	}
-	if len(s.order) == maxSeenOf {
-		delete(s.byKey, s.order[0])
-		s.order = s.order[1:]
-	}
-	v := &seen{}
-	s.byKey[key], s.order = v, append(s.order, key)
 	return v
 }

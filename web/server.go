@@ -17,54 +17,59 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// Config is what a [Server] needs.
+// Config configures a [Server].
 type Config struct {
 	Source Source
-	// Token is what the first request of a browser must bring; [NewToken] makes
-	// one.
+	// Token is what the first request of a browser must carry: see [NewToken].
 	Token string
-	// Dir is the data directory, for the commands that the page suggests; "" means that
-	// they find it by themselves.
+	// Dir is the data directory for the commands that the page suggests; "" if they
+	// find it without.
 	Dir string
-	// Host is the name or address that the server listens on; "" means that of
-	// the listener.
+	// Version is the version of the program, for exported files.
+	Version string
+	// Host is the name or address that the server listens on; "" means loopback.
 	Host string
 }
 
 // A Server is the viewer.
 type Server struct {
-	source Source
-	dir    string // see [Config]
-	guard  *guard
-	seen   seenOf
-	ctx    context.Context // ends when the server does
-	mux    *http.ServeMux
-	watch  watch
-	// silence is maxSilence, less in tests.
-	silence time.Duration
+	source  Source
+	dir     string
+	version string
+	guard   *guard
+	seen    seenOf
+	ctx     context.Context // ends with the server
+	mux     *http.ServeMux
+	watch   watch
+	silence time.Duration // maxSilence, less in tests
 }
 
-// NewServer makes a Server, which ends all that it does when ctx does.
+// NewServer makes a Server. When ctx ends, the server does.
 func NewServer(ctx context.Context, c Config) *Server {
-	s := &Server{source: c.Source, dir: c.Dir, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence}
-	const api = "GET /api/recordings"
-	const frame = api + "/{key}/frames/{seq}"
+	s := &Server{
+		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx, mux: http.NewServeMux(), silence: maxSilence,
+	}
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, "icon.svg") })
-	s.mux.HandleFunc("GET /{$}", s.servePage)
-	s.mux.HandleFunc("GET /r/{key}", s.servePage)
-	s.mux.HandleFunc("GET /compare", s.servePage)
-	s.mux.HandleFunc(api, s.private(s.serveList))
-	s.mux.HandleFunc("GET /api/compare", s.private(s.serveCompare))
-	s.mux.HandleFunc("GET /api/formats", s.private(s.serveFormats))
-	s.mux.HandleFunc("GET /api/filter", s.private(s.serveHelp))
-	s.mux.HandleFunc(api+"/{key}/complete", s.private(s.serveComplete))
-	s.mux.HandleFunc(api+"/{key}/stats", s.private(s.serveStats))
-	s.mux.HandleFunc(api+"/{key}/export", s.private(s.serveExport))
-	s.mux.HandleFunc(frame, s.private(s.serveDetail))
-	s.mux.HandleFunc(frame+"/bytes", s.private(s.serveBytes))
-	s.mux.HandleFunc(frame+"/changes", s.private(s.serveChanges))
-	s.mux.HandleFunc(api+"/{key}/stream", s.private(s.serveStream))
+	for _, path := range []string{"/{$}", "/r/{key}", "/compare"} {
+		s.mux.HandleFunc("GET "+path, s.servePage)
+	}
+	const recording = "/recordings/{key}"
+	for path, h := range map[string]http.HandlerFunc{
+		"/compare":                          s.serveCompare,
+		"/formats":                          s.serveFormats,
+		"/filter":                           s.serveHelp,
+		"/recordings":                       s.serveList,
+		recording + "/complete":             s.serveComplete,
+		recording + "/stats":                s.serveStats,
+		recording + "/export":               s.serveExport,
+		recording + "/stream":               s.serveStream,
+		recording + "/frames/{seq}":         s.serveDetail,
+		recording + "/frames/{seq}/bytes":   s.serveBytes,
+		recording + "/frames/{seq}/changes": s.serveChanges,
+	} {
+		s.mux.HandleFunc("GET /api"+path, s.private(h))
+	}
 	return s
 }
 
@@ -72,24 +77,23 @@ func NewServer(ctx context.Context, c Config) *Server {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.watch.begin()()
 	setHeaders(w.Header())
-	if why, status := s.guard.stranger(r); why != "" {
+	if why, status := s.guard.refuse(r); why != "" {
 		http.Error(w, why, status)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
 
-// Serve answers requests until ctx, which [NewServer] was given, ends. It closes
-// the listener.
+// Serve serves requests until the context of [NewServer] ends. It closes the listener.
 func (s *Server) Serve(l net.Listener) error {
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: patience, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
-		// What goes wrong on a connection is told to whoever is at its other end.
+		// The client of a connection sees its errors.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	stop := context.AfterFunc(s.ctx, func() {
-		// Sockets have been told by the end of ctx, and files are short.
+		// The end of ctx has closed the sockets, and files are short.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if srv.Shutdown(ctx) != nil {
@@ -103,9 +107,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// URL is the address that a person opens: of a recording, or of the list where
-// key is "". Addr is the listener's; session is the only one that is shown at
-// first, 0 for all.
+// URL returns the address to open: that of a recording, or of the list if key is "".
+// Addr is the listener's. If session is not 0, the page first shows only that session.
 func (s *Server) URL(addr net.Addr, key string, session int) string {
 	host := addr.String()
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -123,13 +126,12 @@ func (s *Server) URL(addr net.Addr, key string, session int) string {
 	return u.String()
 }
 
-// private lets a handler answer those who may look, and pages of this origin.
+// private restricts a handler to pages of this origin and requests with access.
 func (s *Server) private(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		socket := r.Header.Get("Upgrade") != ""
 		switch {
-		case s.guard.foreign(r, socket):
-			http.Error(w, "pages of other origins may not look", http.StatusForbidden)
+		case s.guard.foreign(r):
+			http.Error(w, "pages of other origins have no access", http.StatusForbidden)
 		case !s.guard.admits(r):
 			http.Error(w, "open the URL that mcptap printed", http.StatusUnauthorized)
 		default:
@@ -138,31 +140,28 @@ func (s *Server) private(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// servePage is the handler of the page itself.
+// servePage sends the page, or without access a form for the token.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
-	if !s.guard.admits(r) {
-		s.serveLocked(w, r)
+	if s.guard.admits(r) {
+		s.guard.remember(w)
+		execute(w, http.StatusOK, "index.html", s.dir)
 		return
 	}
-	s.guard.remember(w)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	page := template.Must(template.New("page").Parse(string(asset("index.html"))))
-	_ = page.Execute(w, s.dir)
-}
-
-// serveLocked asks for the token. What else stands in the URL is kept, so that a
-// link leads where it should.
-func (s *Server) serveLocked(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(http.StatusUnauthorized)
+	// The form keeps the other parameters, so that a link leads where it should.
 	q := r.URL.Query()
 	q.Del(tokenParam)
-	locked := template.Must(template.New("locked").Parse(string(asset("locked.html"))))
-	_ = locked.Execute(w, q)
+	execute(w, http.StatusUnauthorized, "locked.html", q)
 }
 
-// answer sends v as JSON.
-func answer(w http.ResponseWriter, v any) {
+// execute sends a template among the assets.
+func execute(w http.ResponseWriter, status int, name string, data any) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = template.Must(template.New(name).Parse(string(asset(name)))).Execute(w, data)
+}
+
+// respond sends v as JSON.
+func respond(w http.ResponseWriter, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err)
@@ -172,28 +171,23 @@ func answer(w http.ResponseWriter, v any) {
 	_, _ = w.Write(b)
 }
 
-// fail sends what went wrong, which may name recorded things.
+// fail sends an error. Its text may contain recorded text.
 func fail(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	b, _ := json.Marshal(struct {
-		Problem problem `json:"problem"`
-	}{problem{Kind: "request", Text: escape.Escape(err.Error())}})
-	_, _ = w.Write(b)
+	failWith(w, status, &problem{Kind: "request", Text: escape.Escape(err.Error())})
 }
 
-// failWith does so for an error of the source.
-func failWith(w http.ResponseWriter, err error) {
-	p, status := problemOf(err), http.StatusInternalServerError
+// failSource sends an error of the source.
+func failSource(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
 	if errors.Is(err, fs.ErrNotExist) {
 		status = http.StatusNotFound
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	b, _ := json.Marshal(struct {
-		Problem *problem `json:"problem"`
-	}{p})
-	_, _ = w.Write(b)
+	failWith(w, status, problemOf(err))
 }
 
-var errNotUTF8 = errors.New("the text is not UTF-8")
+func failWith(w http.ResponseWriter, status int, p *problem) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	b, _ := json.Marshal(map[string]*problem{"problem": p})
+	_, _ = w.Write(b)
+}

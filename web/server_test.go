@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// get asks a viewer as its page does.
+// get sends a request with the cookie.
 func get(t *testing.T, s *Server, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:4711"+path, nil)
@@ -116,7 +116,7 @@ func TestBytesInPieces(t *testing.T) {
 			}
 			if h := w.Header(); h.Get("Content-Type") != "application/octet-stream" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") ||
 				!strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
-				t.Errorf("a browser might render it: %v", h)
+				t.Errorf("a browser may render it: %v", h)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func TestComplete(t *testing.T) {
 		Problem     *problem
 		Completions []completionJSON
 	}
-	// Positions are those of JavaScript: the emoji has two units.
+	// Positions are in UTF-16 code units: the emoji has two.
 	getJSON(t, s, "/api/recordings/x/complete?q=%F0%9F%98%80+tool:tool_7&cursor=10", &res)
 	if len(res.Completions) != 9 || res.Completions[0].Text != "tool_0" || res.Completions[0].From != 8 || res.Completions[0].To != 14 {
 		t.Errorf("%+v", res.Completions)
@@ -158,7 +158,7 @@ func TestComplete(t *testing.T) {
 		}
 	}
 	if w := get(t, s, "/api/recordings/x/complete?q=%ff"); w.Code != 400 {
-		t.Errorf("no UTF-8: %d", w.Code)
+		t.Errorf("not UTF-8: %d", w.Code)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestStats(t *testing.T) {
 	if n != 2000 {
 		t.Errorf("%d calls in the histogram %v", n, j.Histogram)
 	}
-	// Those of each group stand in the buckets of the whole, none is lost.
+	// The buckets have all calls of each group.
 	for _, g := range j.Groups {
 		n = 0
 		for _, calls := range g.Spread {
@@ -187,8 +187,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// A call that takes longer than any that counts in the whole, as one within
-// another may, is in the last bucket.
+// TestSpread checks that a latency above all buckets counts in the last one.
 func TestSpread(t *testing.T) {
 	var l session.Latencies
 	for _, d := range []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour} {
@@ -224,13 +223,14 @@ func TestURL(t *testing.T) {
 func TestExport(t *testing.T) {
 	s := newTestServer(t, "", &memory{key: `a"b c`})
 	w := get(t, s, "/api/recordings/a%22b%20c/export?format=ndjson")
-	if w.Code != 200 || w.Body.String() != `ndjson of a"b c` || w.Header().Get("Content-Disposition") != `attachment; filename="a-b-c.ndjson"` {
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, `"type":"recording","id":"a\"b c"`) ||
+		!strings.HasSuffix(body, `"status":"ended","frames":0}`+"\n") || w.Header().Get("Content-Disposition") != `attachment; filename="a-b-c.ndjson"` {
 		t.Errorf("%d %s %v", w.Code, w.Body, w.Header())
 	}
 }
 
-// The page's own files: each is there under its type, asks nobody else for
-// anything, and puts no text where markup is read.
+// TestAssets checks the files of the page: their types, and that they have no foreign URLs and
+// no sinks that parse markup.
 func TestAssets(t *testing.T) {
 	s := newTestServer(t, "")
 	files, err := os.ReadDir("assets")
@@ -275,6 +275,6 @@ func TestAssets(t *testing.T) {
 		}
 	}
 	if total > 250_000 {
-		t.Errorf("the page weighs %d bytes", total)
+		t.Errorf("the page has %d bytes", total)
 	}
 }

@@ -9,30 +9,27 @@ import (
 )
 
 const (
-	// window is how many messages may be on their way to a page that has not
-	// said yet that it took them.
+	// window is how many messages may be unacknowledged.
 	window = 8
-	// maxRequest is the size in bytes of the longest message that a page sends.
+	// maxRequest is the size in bytes of the longest message from a page.
 	maxRequest = 64 << 10
-	// patience is how long a page may take to say what it wants.
+	// patience is how long a page may take to send its first message.
 	patience = 10 * time.Second
-	// maxSilence is how long a page may take to read a message, and to make room for
-	// the next. One that was only asleep connects again.
+	// maxSilence is how long a page may take to read a message, and to acknowledge one
+	// when the window is full. A page that only slept connects again.
 	maxSilence = time.Minute
 )
 
-// A socket is one connection to a page. It is the only thing that knows the
-// WebSocket library.
+// A socket is one connection to a page. Only this file uses the WebSocket library.
 type socket struct {
-	conn   *websocket.Conn
-	credit chan struct{}
-	gone   chan struct{} // closed when the page is
-	// silence is how long a page may take, see maxSilence.
-	silence time.Duration
+	conn    *websocket.Conn
+	credit  chan struct{} // one for each message that may be sent
+	gone    chan struct{} // closed when the page is gone
+	silence time.Duration // see maxSilence
 }
 
-// openSocket answers a request for a WebSocket. The guard has checked its
-// origin. After an error the request has been answered.
+// openSocket upgrades a request, whose origin the guard has checked. After an error the
+// request has its response.
 func openSocket(w http.ResponseWriter, r *http.Request, silence time.Duration) (*socket, error) {
 	up := websocket.Upgrader{
 		HandshakeTimeout: patience, ReadBufferSize: 1 << 10, WriteBufferSize: 32 << 10,
@@ -50,7 +47,7 @@ func openSocket(w http.ResponseWriter, r *http.Request, silence time.Duration) (
 	return s, nil
 }
 
-// first reads what the page wants, which is its first message.
+// first reads the first message of the page.
 func (s *socket) first(v any) error {
 	if err := s.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return err
@@ -61,9 +58,8 @@ func (s *socket) first(v any) error {
 	return s.conn.SetReadDeadline(time.Time{})
 }
 
-// listen takes the page's word for each message that it took, any text, until
-// the page is gone. A page that says so more often than it was sent something
-// gains nothing.
+// listen reads acknowledgements, which may be any text, until the page is gone. Further
+// ones than there were messages have no effect.
 func (s *socket) listen() {
 	defer close(s.gone)
 	for {
@@ -77,32 +73,32 @@ func (s *socket) listen() {
 	}
 }
 
-// send sends a message as soon as the page has room for it. It reports false
-// when the page is gone; one that takes too long is given up.
-func (s *socket) send(v any) bool {
+// send sends a message as soon as the window has room. The error is errGone; a page that
+// takes too long is disconnected.
+func (s *socket) send(v any) error {
 	late := time.NewTimer(s.silence)
 	defer late.Stop()
 	select {
 	case <-s.gone:
-		return false
+		return errGone
 	case <-late.C:
 		s.conn.Close()
-		return false
+		return errGone
 	case <-s.credit:
 	}
 	b, err := json.Marshal(v)
-	if err != nil { // strings and numbers only: cannot happen
+	if err != nil { // impossible: strings and numbers only
 		panic(err)
 	}
 	_ = s.conn.SetWriteDeadline(time.Now().Add(s.silence))
 	if s.conn.WriteMessage(websocket.TextMessage, b) != nil {
 		s.conn.Close() // which ends listen
-		return false
+		return errGone
 	}
-	return true
+	return nil
 }
 
-// close ends the connection. A page that is still there tries again.
+// close closes the connection. A page that is still open connects again.
 func (s *socket) close() {
 	bye := websocket.FormatCloseMessage(websocket.CloseGoingAway, "")
 	_ = s.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))

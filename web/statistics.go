@@ -1,35 +1,35 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
-	// maxSlowest is how many of the slowest calls are named, and of those
-	// without an answer.
+	// maxSlowest is how many of the slowest and of the unanswered calls are listed.
 	maxSlowest = 20
-	// maxGroups is how many groups a page gets.
-	maxGroups = 500
+	maxGroups  = 500
 )
 
 type statsJSON struct {
-	Groups    []groupJSON   `json:"groups"`
-	MoreGroup int           `json:"more_groups,omitempty"`
-	Total     groupJSON     `json:"total"`
-	Nested    groupJSON     `json:"nested"`
-	Slowest   []callJSON    `json:"slowest"`
-	Waiting   []callJSON    `json:"waiting"`
-	Handshake int64         `json:"handshake,omitempty"` // ns
-	Useful    int64         `json:"useful,omitempty"`
-	Histogram []bucketJSON  `json:"histogram"`
-	Read      time.Duration `json:"read"`
-	Live      bool          `json:"live,omitempty"`
+	Groups     []groupJSON  `json:"groups"`
+	MoreGroups int          `json:"more_groups,omitempty"`
+	Total      groupJSON    `json:"total"`
+	Nested     groupJSON    `json:"nested"`
+	Slowest    []callJSON   `json:"slowest"`
+	Unanswered []callJSON   `json:"unanswered"`
+	Handshake  int64        `json:"handshake,omitempty"` // ns
+	Useful     int64        `json:"useful,omitempty"`    // ns
+	Histogram  []bucketJSON `json:"histogram"`
+	Read       int64        `json:"read"` // ns from the start
+	Live       bool         `json:"live,omitempty"`
 }
 
 // groupJSON sums up the calls of one method, tool or prompt.
@@ -48,77 +48,150 @@ type groupJSON struct {
 	P95        int64  `json:"p95"`
 	P99        int64  `json:"p99"`
 	Max        int64  `json:"max"`
-	Up         int64  `json:"up"`
+	Up         int64  `json:"up"` // bytes
 	Down       int64  `json:"down"`
-	// Spread is how many took how long, in the buckets of the whole.
+	// Spread is the number of calls in each bucket of the histogram.
 	Spread []uint64 `json:"spread,omitempty"`
 }
 
 type callJSON struct {
 	ID     rowID  `json:"n"`
-	Answer rowID  `json:"answer,omitempty"`
 	Lane   uint8  `json:"lane"`
 	Method string `json:"method"`
 	About  string `json:"about,omitempty"`
-	Status string `json:"status"`
 	At     int64  `json:"at"`
 	Took   int64  `json:"took"`
 }
 
-// bucketJSON is how many calls took less than Below, and not less than the
-// bucket before.
+// bucketJSON counts the calls that took less than Below, but not less than the bucket
+// before it.
 type bucketJSON struct {
 	Below int64  `json:"below"`
 	Calls uint64 `json:"calls"`
 }
 
-// serveStats is the handler of the statistics. The query may have a session, by
-// its number.
+// serveStats sends the statistics of a recording, or of the session with the number in
+// the query.
 func (s *Server) serveStats(w http.ResponseWriter, r *http.Request) {
 	reader, _, ok := s.open(w, r)
 	if !ok {
 		return
 	}
-	session := 0
-	if text := r.URL.Query().Get("session"); text != "" {
-		var err error
-		if session, err = strconv.Atoi(text); err != nil || session < 0 {
-			fail(w, http.StatusBadRequest, fmt.Errorf("%q is no session", text))
-			return
-		}
+	number, err := sessionNumber(r.URL.Query().Get("session"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, err)
+		return
 	}
-	switch j, err := measure(r.Context(), reader, session); {
+	switch j, err := measure(r.Context(), reader, number); {
 	case errors.Is(err, errNoSession):
 		fail(w, http.StatusNotFound, err)
 	case err != nil:
-		failWith(w, err)
+		failSource(w, err)
 	default:
-		answer(w, j)
+		respond(w, j)
 	}
+}
+
+// sessionNumber parses the number of a session; 0 means all.
+func sessionNumber(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("invalid session number %q", text)
+	}
+	return n, nil
+}
+
+var errNoSession = errors.New("no session")
+
+// measure sums up a recording as it is now: the session with that number, or all for 0.
+func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
+	stats := session.NewStats("", maxSlowest)
+	m := session.NewMeter(stats, number)
+	for f, err := range r.Frames(0) {
+		if err == nil && f.Seq%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.Add(&f)
+	}
+	if n := max(m.Sessions(), 1); number > n {
+		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
+	}
+	rec, err := r.Recording()
+	if err != nil {
+		return nil, err
+	}
+	live, end := rec.Status == store.Live, rec.Duration
+	if live { // open calls are still waiting
+		end = max(end, time.Since(rec.Header.Start))
+	}
+	m.Finish(end)
+	j := newStatsJSON(stats, end)
+	j.Live = live
+	return j, nil
 }
 
 func newStatsJSON(s *session.Stats, end time.Duration) *statsJSON {
 	total, nested := s.Total(false), s.Total(true)
+	buckets := histogram(&total.Latency)
 	j := &statsJSON{
-		Total: newGroupJSON(&total), Nested: newGroupJSON(&nested), Read: end,
-		Slowest: callsJSON(s.Slowest()), Waiting: callsJSON(s.Waiting()),
+		Total: newGroupJSON(&total, nil), Nested: newGroupJSON(&nested, nil), Read: int64(end), Histogram: buckets,
+		Slowest: newCallsJSON(s.Slowest()), Unanswered: newCallsJSON(s.Waiting()),
 		Handshake: int64(s.Handshake.Max()), Useful: int64(s.Useful.Max()),
 	}
-	j.Histogram = histogram(&total.Latency)
-	for i, g := range s.Groups() {
-		if i == maxGroups {
-			j.MoreGroup = len(s.Groups()) - maxGroups
-			break
-		}
-		one := newGroupJSON(g)
-		one.Spread = spread(&g.Latency, j.Histogram)
-		j.Groups = append(j.Groups, one)
+	groups := s.Groups()
+	j.MoreGroups = max(len(groups)-maxGroups, 0)
+	for _, g := range groups[:min(len(groups), maxGroups)] {
+		j.Groups = append(j.Groups, newGroupJSON(g, buckets))
 	}
 	return j
 }
 
-// spread sorts latencies into buckets that are given. What is longer than all of
-// them, as a nested call may be, is in the last.
+func newGroupJSON(g *session.StatsGroup, buckets []bucketJSON) groupJSON {
+	l, s := &g.Latency, &g.Statuses
+	return groupJSON{
+		Lane: uint8(g.Lane), Nested: g.Nested, Others: g.Others, Method: brief(g.Method), Name: brief(g.Name),
+		Calls: s.Calls(), Errors: s.Errors(), Cancelled: s.Cancelled(), Unanswered: s.Unanswered(), Sum: int64(l.Sum()),
+		P50: int64(l.Quantile(500)), P95: int64(l.Quantile(950)), P99: int64(l.Quantile(990)), Max: int64(l.Max()),
+		Up: g.BytesToServer, Down: g.BytesToClient, Spread: spread(l, buckets),
+	}
+}
+
+func newCallsJSON(calls []session.StatsCall) []callJSON {
+	all := []callJSON{}
+	for _, c := range calls[:min(len(calls), maxSlowest)] {
+		all = append(all, callJSON{idOf(c.Ref), uint8(c.Lane), brief(c.Method), brief(c.Subject), int64(c.At), int64(c.Took)})
+	}
+	return all
+}
+
+// histogram sorts latencies into buckets, two for each power of ten, without the empty
+// ones at both ends.
+func histogram(l *session.Latencies) []bucketJSON {
+	all := []bucketJSON{}
+	var before uint64
+	for decade := time.Microsecond; before < l.Count() && decade <= 1000*time.Hour; decade *= 10 {
+		for _, below := range []time.Duration{decade, 3 * decade} {
+			n := l.Below(below)
+			if n > before || len(all) > 0 && before < l.Count() {
+				all = append(all, bucketJSON{int64(below), n - before})
+			}
+			before = n
+		}
+	}
+	if n := l.Count() - before; n > 0 { // longer than all buckets
+		all = append(all, bucketJSON{int64(l.Max()) + 1, n})
+	}
+	return all
+}
+
+// spread sorts latencies into given buckets. Those that are longer, as nested calls may
+// be, count in the last one.
 func spread(l *session.Latencies, buckets []bucketJSON) (all []uint64) {
 	var before uint64
 	for i, b := range buckets {
@@ -128,53 +201,6 @@ func spread(l *session.Latencies, buckets []bucketJSON) (all []uint64) {
 		}
 		all = append(all, n-before)
 		before = n
-	}
-	return all
-}
-
-func newGroupJSON(g *session.StatsGroup) groupJSON {
-	l := &g.Latency
-	return groupJSON{
-		Lane: uint8(g.Lane), Nested: g.Nested, Others: g.Others, Method: brief(g.Method), Name: brief(g.Name),
-		Calls: g.Statuses.Calls(), Errors: g.Statuses.Errors(), Cancelled: g.Statuses.Cancelled(), Unanswered: g.Statuses.Unanswered(),
-		Sum: int64(l.Sum()), P50: int64(l.Quantile(500)), P95: int64(l.Quantile(950)), P99: int64(l.Quantile(990)), Max: int64(l.Max()),
-		Up: g.BytesToServer, Down: g.BytesToClient,
-	}
-}
-
-func callsJSON(calls []session.StatsCall) []callJSON {
-	all := []callJSON{}
-	for _, c := range calls[:min(len(calls), maxSlowest)] {
-		all = append(all, callJSON{
-			ID: idOf(c.Ref), Answer: idOf(c.Answer), Lane: uint8(c.Lane), Method: brief(c.Method), About: brief(c.Subject),
-			Status: c.Status.String(), At: int64(c.At), Took: int64(c.Took),
-		})
-	}
-	return all
-}
-
-// histogram sorts latencies into buckets, two for each factor of ten, those that
-// are empty at both ends left out.
-func histogram(l *session.Latencies) []bucketJSON {
-	all := []bucketJSON{}
-	if l.Count() == 0 {
-		return all
-	}
-	var before uint64
-	for decade := time.Microsecond; before < l.Count(); decade *= 10 {
-		for _, step := range []time.Duration{1, 3} {
-			below := decade * step
-			n := l.Below(below)
-			if n > before || len(all) > 0 {
-				all = append(all, bucketJSON{int64(below), n - before})
-			}
-			if before = n; n == l.Count() {
-				return all
-			}
-		}
-		if decade > 1000*time.Hour { // what is longer is one bucket
-			return append(all, bucketJSON{int64(l.Max()) + 1, l.Count() - before})
-		}
 	}
 	return all
 }

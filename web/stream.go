@@ -8,51 +8,49 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const (
 	// maxRows is how many rows and updates a message has at most.
 	maxRows = 200
-	// progressEvery is how often a page hears how far the reading is, where the
-	// filter lets nothing through, and describeEvery how often the recording is
-	// described again while it grows.
+	// progressEvery is the interval of messages about the progress of reading, and
+	// describeEvery that of descriptions of a recording that grows.
 	progressEvery = 200 * time.Millisecond
 	describeEvery = 500 * time.Millisecond
-	// goneEvery is how often it is looked whether a recording that has ended is
-	// still there.
+	// goneEvery is the poll interval for the removal of an ended recording.
 	goneEvery = 2 * time.Second
 )
 
-// A message is what a view's socket sends.
+// A message is what the socket of a view sends.
 type message struct {
 	Rows    []row    `json:"r,omitempty"`
 	Updates []update `json:"u,omitempty"`
 	// Read is the last frame that was read.
 	Read uint64 `json:"read,omitempty"`
-	// Recording describes the recording, when that has changed.
+	// Recording describes the recording, if that has changed.
 	Recording *recordingJSON `json:"rec,omitempty"`
-	// Idle says that all that there is has been sent, Done that no more comes.
+	// Idle means that all recorded frames have been sent, Done that no more will come.
 	Idle bool `json:"idle,omitempty"`
 	Done bool `json:"done,omitempty"`
-	// Problem is why nothing more comes.
+	// Problem is why no more will come.
 	Problem *problem `json:"problem,omitempty"`
 }
 
-// A problem is what went wrong, in words for a person.
+// A problem is an error for the page.
 type problem struct {
-	// Kind is deleted, unreadable or filter.
+	// Kind is deleted, unreadable, filter or request.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// From and To are the part of the filter that is wrong, in UTF-16 units, and
-	// Help what would be right.
+	// From and To are the wrong part of a filter, in UTF-16 code units. Help is how to
+	// correct it.
 	From int    `json:"from,omitempty"`
 	To   int    `json:"to,omitempty"`
 	Help string `json:"help,omitempty"`
 }
 
-// problemOf says what an error means to the person who looks.
+// problemOf describes an error of the source or the filter.
 func problemOf(err error) *problem {
 	var fe *filter.Error
 	switch {
@@ -62,10 +60,13 @@ func problemOf(err error) *problem {
 			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]),
 		}
 	case errors.Is(err, fs.ErrNotExist):
-		return &problem{Kind: "deleted", Text: "The recording is not there any more."}
+		return &problem{Kind: "deleted", Text: "The recording no longer exists."}
 	}
 	return &problem{Kind: "unreadable", Text: escape.Escape(err.Error())}
 }
+
+// errGone ends the work for a page that is gone.
+var errGone = errors.New("the page is gone")
 
 // A stream sends one view of a recording to one page.
 type stream struct {
@@ -73,15 +74,14 @@ type stream struct {
 	reader    Reader
 	gather    *gatherer
 	last      uint64 // the last frame that was read
-	told      time.Time
+	sent      time.Time
 	described time.Time
-	status    string
+	status    store.Status
 	stale     bool // frames were read since the recording was described
 }
 
-// serveStream is the handler of a view's socket.
+// serveStream serves the socket of a view.
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
-	key := r.PathValue("key")
 	sock, err := openSocket(w, r, s.silence)
 	if err != nil {
 		return
@@ -97,11 +97,11 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 		sock.listen()
 		cancel()
 	}()
-	err = s.stream(ctx, sock, key, o)
+	err = s.stream(ctx, sock, r.PathValue("key"), o)
 	if err != nil && ctx.Err() == nil {
-		sock.send(message{Problem: problemOf(err), Done: true})
+		_ = sock.send(message{Problem: problemOf(err), Done: true})
 	}
-	// The page keeps the socket, by which it knows that we are still here.
+	// The page keeps the socket, which shows it that the server is running.
 	<-ctx.Done()
 	sock.close()
 	<-sock.gone
@@ -112,7 +112,7 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 	if err != nil {
 		return err
 	}
-	g, err := newGatherer(reader, o, s.seen.of(key))
+	g, err := newGatherer(o, s.seen.of(key))
 	if err != nil {
 		return err
 	}
@@ -121,32 +121,28 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 		return err
 	}
 	for ctx.Err() == nil {
-		ended := st.status != statusLive
+		ended := st.status != store.Live
 		if err := st.sweep(ctx); err != nil {
 			return err
 		}
 		if ended {
-			if err := st.describe(message{Idle: true, Done: true, Read: st.last}); err != nil {
+			if err := st.describe(message{Idle: true, Done: true}); err != nil {
 				return err
 			}
-			return st.guardEnd(ctx)
+			return st.waitRemoved(ctx)
 		}
 		if err := st.idle(); err != nil {
 			return err
 		}
-		more, err := st.wait(ctx)
-		if err == nil && !more { // its end is what is read next
-			err = st.describe(message{})
-		}
-		if err != nil {
+		if err := st.wait(ctx); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// guardEnd waits until the recording is removed, or the page is gone.
-func (st *stream) guardEnd(ctx context.Context) error {
+// waitRemoved waits until the recording is removed, or the page is gone.
+func (st *stream) waitRemoved(ctx context.Context) error {
 	tick := time.NewTicker(goneEvery)
 	defer tick.Stop()
 	for {
@@ -161,74 +157,55 @@ func (st *stream) guardEnd(ctx context.Context) error {
 	}
 }
 
-// statusLive is the status of a recording that is still being made.
-const statusLive = "live"
-
-// sweep reads all frames that there are now, and sends what is to be shown.
+// sweep reads all recorded frames and sends their rows.
 func (st *stream) sweep(ctx context.Context) error {
-	n := 0
 	for f, err := range st.reader.Frames(st.last) {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		if err := st.frame(&f); err != nil {
+		st.gather.add(&f)
+		st.last, st.stale = f.Seq, true
+		if err := st.flush(maxRows); err != nil {
 			return err
 		}
-		if n++; n%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if n%1024 == 0 && time.Since(st.told) > progressEvery && !st.send(message{Read: st.last}) {
-			return errGone
-		}
-	}
-	st.gather.pause()
-	for st.gather.found() > 0 {
-		if !st.some() {
-			return errGone
+		if f.Seq%1024 == 0 && time.Since(st.sent) > progressEvery {
+			if err := st.send(message{}); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	st.gather.decideOpen()
+	return st.flush(1)
 }
 
-// errGone ends the work for a page that is not there any more.
-var errGone = errors.New("the page is gone")
-
-func (st *stream) frame(f *tap.Frame) error {
-	st.gather.add(f)
-	st.last, st.stale = f.Seq, true
-	for st.gather.found() >= maxRows {
-		if !st.some() {
-			return errGone
+// flush sends rows and updates while there are at least that many.
+func (st *stream) flush(least int) error {
+	for st.gather.pending() >= least {
+		rows, updates := st.gather.take(maxRows)
+		if err := st.send(message{Rows: rows, Updates: updates}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// some sends the next rows and updates.
-func (st *stream) some() bool {
-	rows, updates := st.gather.take(maxRows)
-	return st.send(message{Rows: rows, Updates: updates, Read: st.last})
-}
-
-func (st *stream) send(m message) bool {
-	st.told = time.Now()
+func (st *stream) send(m message) error {
+	m.Read, st.sent = st.last, time.Now()
 	return st.socket.send(m)
 }
 
-// idle says that all has been sent, and how the recording is now if it has not
-// been said lately.
+// idle reports that all recorded frames have been sent.
 func (st *stream) idle() error {
-	m := message{Idle: true, Read: st.last}
 	if time.Since(st.described) > describeEvery {
-		return st.describe(m)
+		return st.describe(message{Idle: true})
 	}
-	if !st.send(m) {
-		return errGone
-	}
-	return nil
+	return st.send(message{Idle: true})
 }
 
-// describe sends a message with what the recording is now.
+// describe sends a message with a description of the recording.
 func (st *stream) describe(m message) error {
 	rec, err := st.reader.Recording()
 	if err != nil {
@@ -236,30 +213,31 @@ func (st *stream) describe(m message) error {
 	}
 	st.status, st.described, st.stale = rec.Status, time.Now(), false
 	m.Recording = newRecordingJSON(&rec)
-	if !st.send(m) {
-		return errGone
-	}
-	return nil
+	return st.send(m)
 }
 
-// wait waits for more, and reports whether there is any. Errors come again when
-// it is read. What the page knows of the recording is brought up to date while
-// nothing else happens.
-func (st *stream) wait(ctx context.Context) (more bool, err error) {
+// wait waits for the next frame or the end of the recording. Meanwhile it sends a new
+// description, if the last one is stale.
+func (st *stream) wait(ctx context.Context) error {
 	if st.stale {
 		soon, cancel := context.WithTimeout(ctx, describeEvery)
 		defer cancel()
-		if st.more(soon) {
-			return true, nil
+		if st.follow(soon) {
+			return nil
 		}
 		if err := st.describe(message{}); err != nil || soon.Err() == nil {
-			return false, err
+			return err
 		}
 	}
-	return st.more(ctx), nil
+	if st.follow(ctx) {
+		return nil
+	}
+	return st.describe(message{})
 }
 
-func (st *stream) more(ctx context.Context) bool {
+// follow waits for the next frame, and reports whether there is one. An error occurs again
+// when the frame is read.
+func (st *stream) follow(ctx context.Context) bool {
 	for range st.reader.Follow(ctx, st.last) {
 		return true
 	}

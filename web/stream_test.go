@@ -11,11 +11,12 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/mcptap/mcptap/internal/longtest"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A viewer is one page's socket in a test.
+// A viewer is the socket of a page.
 type viewer struct {
 	t    *testing.T
 	conn *websocket.Conn
@@ -39,7 +40,7 @@ func dial(t *testing.T, s *Server, key string, o viewOptions) *viewer {
 	return v
 }
 
-// next reads a message and says that it has.
+// next reads and acknowledges a message.
 func (v *viewer) next() message {
 	v.t.Helper()
 	m := v.read()
@@ -60,7 +61,7 @@ func (v *viewer) read() (m message) {
 	return m
 }
 
-// until reads until a message fits, and returns all rows so far.
+// until reads until a message fits, and returns it and all rows so far.
 func (v *viewer) until(fits func(message) bool) (rows []row, last message) {
 	v.t.Helper()
 	for {
@@ -88,8 +89,8 @@ func TestStreamOfAnEndedRecording(t *testing.T) {
 	}
 }
 
-func TestStreamGoesOnWhileTheRecordingGrows(t *testing.T) {
-	m := &memory{key: "x", frames: busy(10), status: statusLive}
+func TestStreamOfALiveRecording(t *testing.T) {
+	m := &memory{key: "x", frames: busy(10), status: store.Live}
 	v := dial(t, newTestServer(t, "", m), "x", viewOptions{})
 	v.until(func(m message) bool { return m.Idle })
 	for i := range 5 {
@@ -113,8 +114,8 @@ func TestStreamAfter(t *testing.T) {
 	}
 }
 
-// A page that takes nothing is sent no more than the window; once it does, all
-// is there.
+// TestSlowPage checks that a page that acknowledges nothing receives no more than the window, and
+// everything once it does.
 func TestSlowPage(t *testing.T) {
 	n := 100_000
 	if longtest.Sampled(t) {
@@ -124,14 +125,14 @@ func TestSlowPage(t *testing.T) {
 	s := newTestServer(t, "")
 	s.source = &oneReader{counting}
 	v := dial(t, s, "x", viewOptions{})
-	for range window { // which it does not say that it has taken
+	for range window { // without acknowledging
 		v.read()
 	}
-	// What the server has read by now is what it sent, and the rows of one more
-	// message: it waits for the page. Another view shows that time has passed.
+	// By now the server has read the frames that it sent, and those of one more message.
+	// Another view shows that time has passed.
 	dial(t, s, "x", viewOptions{Filter: "is:error"}).until(func(m message) bool { return m.Done })
 	if n := counting.first.Load(); n > window*maxRows+maxRows {
-		t.Errorf("%d frames were read for a page that takes nothing", n)
+		t.Errorf("%d frames were read for a page that acknowledges nothing", n)
 	}
 	for range window {
 		if err := v.conn.WriteMessage(websocket.TextMessage, nil); err != nil {
@@ -143,23 +144,23 @@ func TestSlowPage(t *testing.T) {
 	}
 }
 
-// A page that stops reading is closed after a while, whether it still says that it
-// takes messages or not, and nothing is kept for it.
+// TestPageThatStopsReading checks that a page that stops reading is disconnected, even if it still
+// acknowledges messages.
 func TestPageThatStopsReading(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		says bool // that it took messages
-	}{{"silent", false}, {"says that it reads", true}} {
+		name         string
+		acknowledges bool
+	}{{"silent", false}, {"acknowledges", true}} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newTestServer(t, "", &memory{key: "x", frames: busy(100_000)})
 			s.silence = 100 * time.Millisecond
 			v := dial(t, s, "x", viewOptions{})
 			for end := time.Now().Add(time.Minute); s.watch.busy.Load() > 0; time.Sleep(time.Millisecond) {
-				if c.says {
+				if c.acknowledges {
 					_ = v.conn.WriteMessage(websocket.TextMessage, nil)
 				}
 				if time.Now().After(end) {
-					t.Fatal("the socket of a page that does not read is still open")
+					t.Fatal("the socket is still open")
 				}
 			}
 		})
@@ -167,14 +168,14 @@ func TestPageThatStopsReading(t *testing.T) {
 }
 
 func TestStreamProblems(t *testing.T) {
-	broken := &memory{key: "broken", frames: busy(10), err: errors.New("page 7 is \x1b[31mtorn")}
+	broken := &memory{key: "broken", frames: busy(10), err: errors.New("page 7 is \x1b[31mtruncated")}
 	for _, c := range []struct {
 		key    string
 		filter string
 		want   problem
 	}{
-		{"none", "", problem{Kind: "deleted", Text: "The recording is not there any more."}},
-		{"broken", "", problem{Kind: "unreadable", Text: `page 7 is \x1b[31mtorn`}},
+		{"none", "", problem{Kind: "deleted", Text: "The recording no longer exists."}},
+		{"broken", "", problem{Kind: "unreadable", Text: `page 7 is \x1b[31mtruncated`}},
 		{"broken", "ü kind:nonsense", problem{Kind: "filter", From: 7, To: 15}},
 	} {
 		v := dial(t, newTestServer(t, "", broken), c.key, viewOptions{Filter: c.filter})
@@ -191,7 +192,7 @@ func TestStreamProblems(t *testing.T) {
 	}
 }
 
-// What a page sends instead of what it should must not hurt.
+// TestHostilePage sends invalid options.
 func TestHostilePage(t *testing.T) {
 	s := newTestServer(t, "", &memory{key: "x", frames: busy(10)})
 	for _, first := range []string{"", "null", "[]", `{"filter":7}`, strings.Repeat("x", 2*maxRequest)} {
@@ -203,12 +204,12 @@ func TestHostilePage(t *testing.T) {
 		}
 		_ = conn.WriteMessage(websocket.TextMessage, []byte(first))
 		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-		if first == "null" { // which is no options, so the usual ones
+		if first == "null" { // the default options
 			if _, _, err := conn.ReadMessage(); err != nil {
 				t.Errorf("%q: %v", first, err)
 			}
 		} else if _, b, err := conn.ReadMessage(); err == nil {
-			t.Errorf("%.20q was answered: %s", first, b)
+			t.Errorf("%.20q got a response: %s", first, b)
 		}
 		conn.Close()
 		ts.Close()
@@ -216,15 +217,15 @@ func TestHostilePage(t *testing.T) {
 }
 
 func TestServerEndsItsSockets(t *testing.T) {
-	s := newTestServer(t, "", &memory{key: "x", status: statusLive})
+	s := newTestServer(t, "", &memory{key: "x", status: store.Live})
 	v := dial(t, s, "x", viewOptions{})
 	v.until(func(m message) bool { return m.Idle })
-	if !s.watch.looks(time.Now().Add(time.Hour)) {
-		t.Error("somebody looks, but it does not know")
+	if !s.watch.open(time.Now().Add(time.Hour)) {
+		t.Error("a page is open, but does not count")
 	}
 	v.conn.Close()
 	s.watch.begin()()
-	if s.watch.looks(time.Now().Add(time.Hour)) && s.watch.busy.Load() == 0 {
-		t.Error("nobody looks, but it does not know")
+	if s.watch.open(time.Now().Add(time.Hour)) && s.watch.busy.Load() == 0 {
+		t.Error("no page is open, but one counts")
 	}
 }

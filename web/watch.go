@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// forgotten is after how long without a request nobody looks any more. A page
-// that shows the list asks at least every eight seconds, one that shows a
-// recording has a socket open.
-const forgotten = 10 * time.Second
+// watchedFor is how long after a request a page counts as open. The list of recordings
+// polls at least every eight seconds; the page of a recording has a socket.
+const watchedFor = 10 * time.Second
 
-// A watch knows whether anybody looks.
+// A watch knows whether a page is open.
 type watch struct {
-	busy atomic.Int64 // requests and sockets that are open
-	last atomic.Int64 // when one of them ended, in Unix nanoseconds
+	busy atomic.Int64 // open requests and sockets
+	last atomic.Int64 // when one of them last ended, in Unix nanoseconds
 }
 
-// begin notes a request, and returns what notes its end.
+// begin notes a request, and returns the function that notes its end.
 func (w *watch) begin() (end func()) {
 	w.busy.Add(1)
 	return func() {
@@ -26,18 +25,18 @@ func (w *watch) begin() (end func()) {
 	}
 }
 
-// looks reports whether anybody looks, or did so a moment ago.
-func (w *watch) looks(now time.Time) bool {
-	return w.busy.Load() > 0 || now.Sub(time.Unix(0, w.last.Load())) < forgotten
+// open reports whether a page is open.
+func (w *watch) open(now time.Time) bool {
+	return w.busy.Load() > 0 || now.Sub(time.Unix(0, w.last.Load())) < watchedFor
 }
 
-// WaitUnwatched returns when nobody has looked for some seconds, or ctx has
-// ended. Whoever has just been told the URL has that long to open it.
+// WaitUnwatched returns when no page has been open for some seconds, or ctx ends. That
+// leaves time to open a URL that has just been printed.
 func (s *Server) WaitUnwatched(ctx context.Context) {
 	s.watch.begin()()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for s.watch.looks(time.Now()) {
+	for s.watch.open(time.Now()) {
 		select {
 		case <-ctx.Done():
 			return

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Host determines where the clients of a machine keep their files.
+// A Host determines the paths of the files of clients.
 type Host struct {
 	// OS is one of GOOS.
 	OS string
@@ -15,12 +15,12 @@ type Host struct {
 	Env       func(string) string
 }
 
-// A Place is a file in which a client looks for servers. It may not exist.
+// A Place is a configuration file of a client. It may not exist.
 type Place struct {
-	// Client is the name for --client, Title the client's own name.
+	// Client is the name for --client, Title the name of the product.
 	Client, Title string
 	Path          string
-	// Sections are where in the file the servers are; see [Parse].
+	// Sections are the tables with servers; see [Parse].
 	Sections [][]string
 }
 
@@ -29,14 +29,14 @@ func (p Place) TOML() bool { return isTOML(p.Path) }
 
 func isTOML(path string) bool { return strings.EqualFold(filepath.Ext(path), ".toml") }
 
-// Clients are the names for --client.
+// Clients returns the names for --client.
 func Clients() []string {
 	return []string{"claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "zed", "codex", "gemini", "project"}
 }
 
 var (
 	mcpServers = [][]string{{"mcpServers"}}
-	// In Claude Code's file, projects have servers of their own.
+	// The file of Claude Code also has servers for each project.
 	claudeCode = [][]string{{"mcpServers"}, {"projects", "*", "mcpServers"}}
 	vscodeFile = [][]string{{"servers"}}
 	vscodeUser = [][]string{{"mcp", "servers"}}
@@ -47,8 +47,8 @@ var (
 	}
 )
 
-// Places returns where each client keeps its servers, the user's own files first,
-// then those of the project.
+// Places returns the configuration files of all clients, those of the user first, then those of
+// the project.
 func (h Host) Places() []Place {
 	home := func(words ...string) string { return filepath.Join(append([]string{h.Home}, words...)...) }
 	config := h.configDir()
@@ -83,8 +83,7 @@ func (h Host) Places() []Place {
 	})
 }
 
-// Place returns the known place with that path, or else one that may have servers in
-// any section.
+// Place returns the place with that path. An unknown path may have servers in any section.
 func (h Host) Place(path string) Place {
 	for _, p := range h.Places() {
 		if filepath.Clean(p.Path) == filepath.Clean(path) {
@@ -99,7 +98,7 @@ func (h Host) Place(path string) Place {
 	return p
 }
 
-// dir returns the directory that a variable names, or else another.
+// dir returns the directory in a variable, or a default.
 func (h Host) dir(variable, otherwise string) string {
 	if d := h.Env(variable); d != "" {
 		return d

@@ -1,22 +1,19 @@
 // Package wrap puts the tap into the configuration files of MCP clients and takes it
 // out again.
 //
-// It edits text: all bytes outside of the entry that changes stay as they are, also
-// comments, white space, the byte order mark and line ends. [File.Unwrap] undoes
-// [File.Wrap] byte for byte and needs only the file, so that it works without the
-// backup and after other edits.
+// It edits text: all bytes outside of the changed entry stay as they are, including comments,
+// white space, the byte order mark and line ends. [File.Unwrap] undoes [File.Wrap] byte for byte
+// and needs only the file: it works without the backup and after other edits.
 //
-// # What it writes
+// # The format
 //
-// In an entry that starts a server, the command becomes the tap. Before the
-// arguments come "stdio", the tap's flags, "--" and the original command, as it was
-// spelled:
+// In an entry that starts a server, the command becomes the tap. "stdio", the tap's flags,
+// "--" and the original command, with its spelling, are put before the arguments:
 //
 //	"command": "npx", "args": ["-y", "some-server"]
 //	"command": "/usr/bin/mcptap", "args": ["stdio", "--", "npx", "-y", "some-server"]
 //
-// An entry without args gets some, spelled without spaces. Unwrap removes args that
-// are spelled so.
+// An entry without args gets args without spaces. Unwrap removes args without spaces.
 //
 // In an entry with a URL, the origin becomes the tap's. The original URL follows
 // #mcptap: in the fragment, which clients do not send:
@@ -24,6 +21,6 @@
 //	"url": "https://example.com/mcp"
 //	"url": "http://127.0.0.1:8931/mcp#mcptap:https://example.com/mcp"
 //
-// No client starts that tap: `mcptap http` has to run. A stdio entry instead of the
-// URL would need a bridge between the transports, which a tap must not be.
+// No client starts that tap: `mcptap http` must be running. A stdio entry instead of the URL
+// would need a bridge between the transports, which a tap must not be.
 package wrap

@@ -33,10 +33,10 @@ func (f *File) replace(start, end int, text string) {
 	f.edits = append(f.edits, edit{start, end, text})
 }
 
-// wrapCommand makes the tap the command.
+// wrapCommand replaces the command by the tap.
 func (f *File) wrapCommand(e *Entry, t Tap) {
 	word := e.word.value
-	server := f.src[word.start:word.end] // as it is spelled
+	server := f.src[word.start:word.end]
 	f.replace(word.start, word.end, quote(t.Program))
 	ours := []string{quote("stdio")}
 	for _, flag := range t.Flags {
@@ -56,9 +56,8 @@ func (f *File) wrapCommand(e *Entry, t Tap) {
 	}
 }
 
-// newArgs returns the args of an entry that had none, and where they go: in JSON
-// after the command, in TOML before it, where neither a comma nor a comment is in
-// the way.
+// newArgs returns the args for an entry without any, and their offset: in JSON after the
+// command, in TOML before it, where no comma or comment follows.
 func (f *File) newArgs(e *Entry, words string) (at int, text string) {
 	switch {
 	case !f.toml:
@@ -69,7 +68,7 @@ func (f *File) newArgs(e *Entry, words string) (at int, text string) {
 	return e.word.key, e.word.prefix + `args=[` + words + `]` + f.lineEnd(e.word.key)
 }
 
-// lineEnd returns how the line of an offset ends.
+// lineEnd returns the end of the line at an offset.
 func (f *File) lineEnd(at int) string {
 	if end := strings.IndexByte(f.src[at:], '\n'); end > 0 && f.src[at+end-1] == '\r' {
 		return "\r\n"
@@ -77,7 +76,7 @@ func (f *File) lineEnd(at int) string {
 	return "\n"
 }
 
-// unwrapCommand makes the server the command again.
+// unwrapCommand restores the command of the server.
 func (f *File) unwrapCommand(e *Entry) {
 	elems := e.args.elems
 	server := elems[e.skip-1]
@@ -94,7 +93,7 @@ func (f *File) unwrapCommand(e *Entry) {
 	f.replace(elems[0].start, end, "")
 }
 
-// ownArgs finds the args that wrapCommand made for an entry without any.
+// ownArgs finds args that wrapCommand added to an entry without any.
 func (f *File) ownArgs(e *Entry) (start, end int, ok bool) {
 	if e.skip < len(e.args.elems) {
 		return 0, 0, false
@@ -103,7 +102,7 @@ func (f *File) ownArgs(e *Entry) (start, end int, ok bool) {
 	for _, a := range e.args.elems {
 		words = append(words, f.src[a.start:a.end])
 	}
-	// What newArgs would write, and where it would stand if it did.
+	// The text that newArgs would write, and its offset.
 	_, text := f.newArgs(e, strings.Join(words, ","))
 	start = e.word.value.end
 	if f.toml {
@@ -155,7 +154,7 @@ func splitURL(s string) (origin, rest string, err error) {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return "", "", fmt.Errorf("%s is not an http or https URL", quote(s))
 	case u.User != nil:
-		return "", "", errors.New("its URL has a password in it, which `mcptap http` refuses")
+		return "", "", errors.New("its URL has a password, which `mcptap http` refuses")
 	}
 	return origin, rest, nil
 }
@@ -168,10 +167,10 @@ func quotes(spelled string) int {
 	return 1
 }
 
-// wrapURL makes the client use the tap. The URL is kept as it is spelled.
+// wrapURL replaces the origin by the tap. It keeps the spelling of the URL.
 func (f *File) wrapURL(e *Entry, listen string) error {
 	if listen == "" {
-		return fmt.Errorf("%s has a URL, and there is no tap for it", quote(e.Name))
+		return fmt.Errorf("%s has a URL, but no address for the tap was given", quote(e.Name))
 	}
 	v := e.word.value
 	_, rest, err := splitURL(e.URL)
@@ -180,7 +179,7 @@ func (f *File) wrapURL(e *Entry, listen string) error {
 	}
 	rest, _, _ = strings.Cut(rest, "#")
 	if quote(rest) != `"`+rest+`"` || strings.Contains(rest, "'") {
-		return fmt.Errorf("%s has an odd URL: %s", quote(e.Name), quote(e.URL))
+		return fmt.Errorf("%s has a URL that cannot be wrapped: %s", quote(e.Name), quote(e.URL))
 	}
 	at := v.start + quotes(f.src[v.start:v.end])
 	f.replace(at, at, "http://"+listen+rest+urlMark)

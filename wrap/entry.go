@@ -12,9 +12,9 @@ type Kind uint8
 const (
 	// Stdio entries start a command.
 	Stdio Kind = iota
-	// URL entries name a server on HTTP.
+	// URL entries have the URL of a server on HTTP.
 	URL
-	// Other entries are neither: an extension of the client provides them.
+	// Other entries have neither: an extension of the client provides the server.
 	Other
 )
 
@@ -27,9 +27,9 @@ type Entry struct {
 	// mcpServers, joined by slashes.
 	Name, Section string
 	Kind          Kind
-	// Wrapped reports whether the tap is in it.
+	// Wrapped reports whether the entry uses the tap.
 	Wrapped bool
-	// Command and URL are the server's own, without the tap.
+	// Command and URL are those of the server, without the tap.
 	Command []string
 	URL     string
 	// Tap is the URL that the client uses instead of URL, or the program that
@@ -38,15 +38,15 @@ type Entry struct {
 	// Problem is why the entry can be neither wrapped nor unwrapped.
 	Problem string
 
-	// of is the table with the command or the URL, word that member of it.
+	// of is the table with the command or the URL, word its member with that.
 	of   *node
 	word *member
-	// args is the list of arguments; the first skip of them are the tap's own.
+	// args is the list of arguments; the first skip of them are those of the tap.
 	args *node
 	skip int
 }
 
-// A File is a configuration file as it was read, with the changes to make.
+// A File is a configuration file with pending changes.
 type File struct {
 	place   Place // set by Load
 	src     string
@@ -56,7 +56,7 @@ type File struct {
 }
 
 // Parse reads a file in TOML or in JSON with comments. It finds the entries below
-// sections, the paths of tables in which * stands for every member.
+// sections, the paths of tables in which * matches every member.
 func Parse(src []byte, toml bool, sections [][]string) (*File, error) {
 	f := &File{src: string(src), toml: toml}
 	parse := parseJSON
@@ -101,14 +101,14 @@ func (f *File) collect(n *node, section, before []string) {
 	}
 }
 
-// urlNames are what clients call the URL of a server: Windsurf has serverUrl,
-// and Gemini CLI httpUrl beside the url of an HTTP+SSE server.
+// urlNames are the members with the URL of a server: Windsurf has serverUrl, and Gemini CLI
+// httpUrl for Streamable HTTP and url for HTTP+SSE.
 var urlNames = []string{"url", "serverUrl", "httpUrl"}
 
 func newEntry(name, section string, n *node) Entry {
 	e := Entry{Name: name, Section: section, Kind: Other, of: n}
 	words := []string{"command"}
-	if c := n.child("command"); c != nil && c.kind == table { // Zed had it like this
+	if c := n.child("command"); c != nil && c.kind == table { // in older versions of Zed
 		e.of, words = c, []string{"path"}
 	}
 	for i, w := range append(words, urlNames...) {
@@ -170,17 +170,17 @@ func isTap(command []string) bool {
 	return false
 }
 
-// A Tap is what Wrap puts before a server's command.
+// A Tap is the tap that Wrap adds.
 type Tap struct {
-	// Program is the path of mcptap, Flags what follows its word stdio.
+	// Program is the path of mcptap, Flags the flags after stdio.
 	Program string
 	Flags   []string
 	// Listen is the address of the `mcptap http` that URL entries will use, or "".
 	Listen string
 }
 
-// Wrap puts the tap into entry i and reports whether that changes anything: a
-// wrapped entry stays as it is.
+// Wrap puts the tap into entry i, and reports whether that changes the file: a wrapped entry
+// stays as it is.
 func (f *File) Wrap(i int, t Tap) (bool, error) {
 	e := &f.entries[i]
 	switch {
@@ -195,7 +195,7 @@ func (f *File) Wrap(i int, t Tap) (bool, error) {
 	return true, nil
 }
 
-// Unwrap takes the tap out of entry i and reports whether that changes anything.
+// Unwrap takes the tap out of entry i, and reports whether that changes the file.
 func (f *File) Unwrap(i int) (bool, error) {
 	e := &f.entries[i]
 	switch {

@@ -9,33 +9,32 @@ import (
 	"path/filepath"
 )
 
-// BackupExt is the suffix of a backup, which is beside the file.
-const BackupExt = ".mcptap-backup"
+// backupExt is the suffix of a backup, which is next to the file.
+const backupExt = ".mcptap-backup"
 
-// MaxSize is the largest size, in bytes, of a file that is read.
-const MaxSize = 64 << 20
+// maxSize is the largest size of a configuration file, in bytes.
+const maxSize = 64 << 20
 
-// ErrChanged reports that another program wrote the file in the meantime.
-var ErrChanged = errors.New("it changed in the meantime")
+// errChanged reports that another program wrote the file in the meantime.
+var errChanged = errors.New("the file has changed in the meantime")
 
-// Read returns a file.
-func Read(path string) ([]byte, error) {
+// read returns a file.
+func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > MaxSize:
-		return nil, fmt.Errorf("%s has more than %d MiB", path, MaxSize>>20)
+	case info.Size() > maxSize:
+		return nil, fmt.Errorf("%s has more than %d MiB", path, maxSize>>20)
 	}
 	return os.ReadFile(path)
 }
 
-// Replace atomically replaces a file that holds was. The mode stays, and so does a
-// link: the file that it leads to is replaced. If the file no longer holds was,
-// Replace returns [ErrChanged].
-func Replace(path string, was, now []byte) error {
+// replaceFile atomically replaces the content was of a file by now. It keeps the mode, and replaces
+// the target of a link. If the content is not was, it returns errChanged.
+func replaceFile(path string, was, now []byte) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -44,12 +43,12 @@ func Replace(path string, was, now []byte) error {
 	if err != nil {
 		return err
 	}
-	there, err := os.ReadFile(real)
+	content, err := os.ReadFile(real)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(there, was) {
-		return fmt.Errorf("%s: %w", path, ErrChanged)
+	if !bytes.Equal(content, was) {
+		return fmt.Errorf("%s: %w", path, errChanged)
 	}
 	return put(real, now, info.Mode().Perm())
 }
@@ -71,31 +70,31 @@ func put(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// WriteBackup saves what a file was, with the file's mode, and returns the path of
-// the backup.
-func WriteBackup(path string, was []byte) (string, error) {
+// writeBackup writes the content was of a file to its backup, with the mode of the file, and
+// returns the path of the backup.
+func writeBackup(path string, was []byte) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	return path + BackupExt, put(path+BackupExt, was, info.Mode().Perm())
+	return path + backupExt, put(path+backupExt, was, info.Mode().Perm())
 }
 
-// DropBackup removes the backup of a file if it equals now, what the file holds.
-func DropBackup(path string, now []byte) error {
-	was, err := Read(path + BackupExt)
+// dropBackup removes the backup of a file if its content is now, that of the file.
+func dropBackup(path string, now []byte) error {
+	was, err := read(path + backupExt)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(was, now) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return os.Remove(path + BackupExt)
+	return os.Remove(path + backupExt)
 }
 
 // Load reads and parses the file of a place.
 func Load(p Place) (*File, error) {
-	src, err := Read(p.Path)
+	src, err := read(p.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -107,33 +106,33 @@ func Load(p Place) (*File, error) {
 	return f, nil
 }
 
-// Apply writes a file that [Load] returned with its changes. When they wrap, it
-// first saves the file without the tap and returns the path of that backup; when
-// they unwrap and leave what the backup holds, it removes the backup.
+// Apply writes the changes of a file of [Load]. Before changes that wrap, it writes a backup
+// without the tap and returns its path. After changes that unwrap, it removes the backup if that
+// equals the file.
 func (f *File) Apply(unwrap bool) (backup string, err error) {
 	path, was, now := f.place.Path, []byte(f.src), f.Bytes()
 	if _, err := Parse(now, f.toml, f.place.Sections); err != nil {
 		return "", fmt.Errorf("%s not written: the result would not parse: %w", path, err)
 	}
 	if unwrap {
-		if err := Replace(path, was, now); err != nil {
+		if err := replaceFile(path, was, now); err != nil {
 			return "", err
 		}
-		return "", DropBackup(path, now)
+		return "", dropBackup(path, now)
 	}
-	own, err := Without(was, f.place)
+	own, err := without(was, f.place)
 	if err != nil {
 		return "", err
 	}
-	if backup, err = WriteBackup(path, own); err != nil {
+	if backup, err = writeBackup(path, own); err != nil {
 		return "", fmt.Errorf("a backup of %s: %w", path, err)
 	}
-	return backup, Replace(path, was, now)
+	return backup, replaceFile(path, was, now)
 }
 
-// Without returns a file without the tap. Entries that cannot be unwrapped stay as
+// without returns a file without the tap. Entries that cannot be unwrapped stay as
 // they are.
-func Without(src []byte, p Place) ([]byte, error) {
+func without(src []byte, p Place) ([]byte, error) {
 	f, err := Parse(src, p.TOML(), p.Sections)
 	if err != nil {
 		return nil, err

@@ -27,19 +27,19 @@ func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "c.json")
 	write(t, path, "was", 0o640)
-	if err := Replace(path, []byte("was"), []byte("now")); err != nil {
+	if err := replaceFile(path, []byte("was"), []byte("now")); err != nil {
 		t.Fatal(err)
 	}
 	reads(t, path, "now")
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	// Somebody else was there first.
-	if err := Replace(path, []byte("was"), []byte("lost")); !errors.Is(err, ErrChanged) {
+	// Another program was first.
+	if err := replaceFile(path, []byte("was"), []byte("lost")); !errors.Is(err, errChanged) {
 		t.Error(err)
 	}
 	reads(t, path, "now")
-	if err := Replace(filepath.Join(dir, "none"), nil, []byte("x")); !errors.Is(err, os.ErrNotExist) {
+	if err := replaceFile(filepath.Join(dir, "none"), nil, []byte("x")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, ".*")); len(names) > 0 {
@@ -47,20 +47,20 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Who keeps the files elsewhere and links to them keeps the link.
+// TestReplaceFollowsLinks checks that a link to the file stays.
 func TestReplaceFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "dotfiles", "c.json"), filepath.Join(dir, "home", "c.json")
 	write(t, real, "was", 0o600)
 	write(t, filepath.Join(dir, "home", "x"), "", 0o600)
 	if err := os.Symlink(real, link); err != nil {
-		t.Skipf("SKIPPED: no links here: %v", err)
+		t.Skipf("SKIPPED: no links: %v", err)
 	}
-	backup, err := WriteBackup(link, []byte("was"))
-	if err != nil || backup != link+BackupExt {
+	backup, err := writeBackup(link, []byte("was"))
+	if err != nil || backup != link+backupExt {
 		t.Fatal(backup, err)
 	}
-	if err := Replace(link, []byte("was"), []byte("now")); err != nil {
+	if err := replaceFile(link, []byte("was"), []byte("now")); err != nil {
 		t.Fatal(err)
 	}
 	reads(t, real, "now")
@@ -70,12 +70,12 @@ func TestReplaceFollowsLinks(t *testing.T) {
 	reads(t, backup, "was")
 }
 
-// What stops in the middle leaves the file as it was.
+// TestNoPlaceForTheNewFile checks that the file stays after a failed write.
 func TestNoPlaceForTheNewFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, strings.Repeat("n", 250)) // with a suffix it is too long for a name
 	write(t, path, "was", 0o600)
-	if err := Replace(path, []byte("was"), []byte("now")); err == nil {
+	if err := replaceFile(path, []byte("was"), []byte("now")); err == nil {
 		t.Error("no error")
 	}
 	reads(t, path, "was")
@@ -84,39 +84,39 @@ func TestNoPlaceForTheNewFile(t *testing.T) {
 func TestBackups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.json")
 	write(t, path, "was", 0o600)
-	if err := DropBackup(path, []byte("was")); err != nil {
+	if err := dropBackup(path, []byte("was")); err != nil {
 		t.Errorf("without a backup: %v", err)
 	}
-	backup, err := WriteBackup(path, []byte("was"))
+	backup, err := writeBackup(path, []byte("was"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if err := DropBackup(path, []byte("something else")); err != nil {
+	if err := dropBackup(path, []byte("something else")); err != nil {
 		t.Error(err)
 	}
 	reads(t, backup, "was")
-	if err := DropBackup(path, []byte("was")); err != nil {
+	if err := dropBackup(path, []byte("was")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(backup); !errors.Is(err, os.ErrNotExist) {
-		t.Error("it is still there")
+		t.Error("the backup still exists")
 	}
 }
 
 func TestReadRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := read(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
 	huge := filepath.Join(dir, "huge")
 	write(t, huge, "", 0o600)
-	if err := os.Truncate(huge, MaxSize+1); err != nil {
+	if err := os.Truncate(huge, maxSize+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(huge); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+	if _, err := read(huge); err == nil || !strings.Contains(err.Error(), "64 MiB") {
 		t.Error(err)
 	}
 	if _, err := Load(Place{Path: filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
@@ -165,11 +165,11 @@ func TestPlaces(t *testing.T) {
 	if p := h.Place("/h/.codex/config.toml"); p.Client != "codex" || !p.TOML() {
 		t.Errorf("%+v", p)
 	}
-	if p := h.Place("/else/servers.json"); p.Client != "" || len(p.Sections) < 5 {
+	if p := h.Place("/other/servers.json"); p.Client != "" || len(p.Sections) < 5 {
 		t.Errorf("%+v", p)
 	}
 	n := 0
-	for _, p := range h.Places() { // who works at home has one file for both
+	for _, p := range h.Places() { // in the home directory both are one file
 		if p.Path == filepath.Join("/h", ".gemini", "settings.json") {
 			n++
 		}

@@ -31,8 +31,8 @@ const (
 // A node is a value of a configuration file.
 type node struct {
 	kind nodeKind
-	// start and end are its place in the file, with quotes and brackets. In TOML,
-	// tables without braces and the lists and tables in a list have none.
+	// start and end are its offsets in the file, with quotes and brackets. In TOML, tables
+	// without braces, and lists and tables in a list, have none.
 	start, end int
 	text       string // of a text, without quotes and escapes
 	elems      []*node
@@ -44,8 +44,8 @@ type node struct {
 type member struct {
 	name  string
 	value *node
-	// In TOML, key is where the name begins, and prefix is all of a dotted name
-	// before its last word.
+	// In TOML, key is the offset of the name, and prefix the part of a dotted name before
+	// its last word.
 	key    int
 	prefix string
 	// line reports whether it is on a line of its own, without a comma (TOML).
@@ -61,7 +61,7 @@ func (n *node) add(m member) {
 	n.members = append(n.members, m)
 }
 
-// get returns the last member of that name, as the clients do, or nil.
+// get returns the last member of that name, which clients use, or nil.
 func (n *node) get(name string) *member {
 	if i, ok := n.last[name]; ok {
 		return &n.members[i]
@@ -91,7 +91,7 @@ func parseJSON(src string) (*node, error) {
 	if err != nil {
 		message := strings.TrimPrefix(err.Error(), "hujson: ")
 		if position, _, ok := strings.Cut(message, "invalid literal: "); ok {
-			message = position + "invalid literal" // which may be a secret
+			message = position + "invalid literal" // without the text, which may be a secret
 		}
 		return nil, errors.New(message)
 	}
@@ -129,7 +129,7 @@ func plain(b []byte) ([]byte, error) {
 		n := bytes.Index(b[i+2:], []byte(end))
 		switch {
 		case n < 0 && end == "*/":
-			return b, nil // which does not parse
+			return b, nil // a syntax error
 		case n < 0:
 			n = len(b) - i - 2
 		case end == "*/":
@@ -188,7 +188,7 @@ func parseTOML(src string) (*node, error) {
 			err = p.pair(current, e, 0)
 		case unstable.Table:
 			current, err = p.descend(root, keys(e))
-		case unstable.ArrayTable: // the last one is what its name stands for
+		case unstable.ArrayTable: // its name refers to the last one
 			path := keys(e)
 			last := len(path) - 1
 			var parent *node
@@ -224,7 +224,7 @@ func keys(e *unstable.Node) (path []*unstable.Node) {
 	return path
 }
 
-// descend finds a table below another, and makes the ones that are missing.
+// descend returns a table below another, and adds missing ones.
 func (p *tomlParser) descend(n *node, path []*unstable.Node) (*node, error) {
 	if len(path) > maxDepth {
 		return nil, errTooDeep
@@ -244,7 +244,7 @@ func (p *tomlParser) descend(n *node, path []*unstable.Node) (*node, error) {
 	return n, nil
 }
 
-// pair adds key = value to a table. At depth 0 it is on a line of its own.
+// pair adds key = value to a table. At depth 0 it has a line of its own.
 func (p *tomlParser) pair(into *node, e *unstable.Node, depth int) error {
 	path := keys(e)
 	last := len(path) - 1
@@ -255,7 +255,7 @@ func (p *tomlParser) pair(into *node, e *unstable.Node, depth int) error {
 	if into, err = p.descend(into, path[:last]); err != nil {
 		return err
 	}
-	// Lists and tables have no place of their own: they are what is behind the =.
+	// Lists and tables have no offsets: their text is that after the =.
 	raw, begin := p.Raw(e.Raw), int(path[0].Raw.Offset)
 	name := int(path[last].Raw.Offset) - begin
 	equals := name + int(path[last].Raw.Length)
@@ -300,7 +300,7 @@ func (p *tomlParser) value(e *unstable.Node, depth int) (*node, error) {
 	return n, nil
 }
 
-// quote spells a text so that JSON and TOML both read it.
+// quote quotes a text for JSON and TOML.
 func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

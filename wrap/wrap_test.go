@@ -19,7 +19,7 @@ var testPlaces = map[string]Place{
 	"gemini": {Path: "x.json", Sections: mcpServers}, "project": {Path: "x.json", Sections: mcpServers},
 }
 
-// wrapAll wraps each entry that can be.
+// wrapAll wraps all entries without a problem.
 func wrapAll(t *testing.T, p Place, src string, tap Tap) (string, *File) {
 	t.Helper()
 	f, err := Parse([]byte(src), p.TOML(), p.Sections)
@@ -79,7 +79,7 @@ func TestClientsFiles(t *testing.T) {
 				if twice, f := wrapAll(t, p, got, Tap{Program: "other", Listen: "[::1]:1"}); twice != got || f.Diff() != "" {
 					t.Errorf("wrapped twice:\n%s", twice)
 				}
-				back, err := Without([]byte(got), p)
+				back, err := without([]byte(got), p)
 				if err != nil || string(back) != before {
 					t.Errorf("unwrapped, %v:\n%s\nwant:\n%s", err, back, before)
 				}
@@ -88,7 +88,7 @@ func TestClientsFiles(t *testing.T) {
 	}
 }
 
-// Each entry alone: the others stay as they are, wrapped or not.
+// TestOneEntryAtATime wraps each entry alone: the others stay as they are.
 func TestOneEntryAtATime(t *testing.T) {
 	for name, a := range fixtures(t) {
 		p := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
@@ -132,7 +132,7 @@ func TestTheTapsOwnFlags(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if back, err := Without([]byte(got), p); err != nil || string(back) != before {
+	if back, err := without([]byte(got), p); err != nil || string(back) != before {
 		t.Errorf("%v %s", err, back)
 	}
 	if d := f.Diff(); d != "@@ line 1 @@\n-"+before+"\n+"+want+"\n" {
@@ -140,7 +140,7 @@ func TestTheTapsOwnFlags(t *testing.T) {
 	}
 }
 
-// What people wrote by hand is known too.
+// TestByHand checks entries that were wrapped by hand.
 func TestByHand(t *testing.T) {
 	p := testPlaces["cursor"]
 	for _, c := range []struct{ entry, unwrapped, problem string }{
@@ -171,14 +171,14 @@ func TestByHand(t *testing.T) {
 			}
 			continue
 		}
-		back, err := Without([]byte(src), p)
+		back, err := without([]byte(src), p)
 		if want := `{"mcpServers":{"a":` + c.unwrapped + `}}`; err != nil || string(back) != want {
 			t.Errorf("%s: %v %s", c.entry, err, back)
 		}
 	}
 }
 
-// The last of two equal names is the one that clients read.
+// TestEqualNames checks that the last of two equal names counts, as for clients.
 func TestEqualNames(t *testing.T) {
 	f, err := Parse([]byte(`{"mcpServers":{"a":{"command":"old"}},"mcpServers":{"a":{"command":"x","command":"y"},"a":{"command":"z"}}}`), false, mcpServers)
 	if err != nil || len(f.Entries()) != 1 || f.Entries()[0].Command[0] != "z" {
@@ -251,7 +251,7 @@ func TestTOMLTexts(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, reading ends, and what can be wrapped can be unwrapped.
+// FuzzWrap checks that unwrapping restores any file.
 func FuzzWrap(f *testing.F) {
 	names, _ := filepath.Glob("testdata/*.txtar")
 	for _, name := range names {
@@ -274,7 +274,7 @@ func FuzzWrap(f *testing.F) {
 			}
 			_, _ = file.Wrap(i, testTap) // one that cannot be wrapped stays
 		}
-		back, err := Without(file.Bytes(), p)
+		back, err := without(file.Bytes(), p)
 		if err != nil || string(back) != string(src) {
 			t.Errorf("%v\n%q\n%q\n%q", err, src, file.Bytes(), back)
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/bundle"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/web"
 )
 
@@ -71,18 +71,14 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	if err := o.check(arg); err != nil {
 		return err
 	}
-	path, session, err := a.findSession(arg)
-	if err != nil {
-		return err
-	}
-	rec, err := store.Open(path)
+	file, err := a.open(ctx, arg)
 	if err != nil {
 		return err
 	}
 	if o.keep {
-		rec.SetMaxRaw(math.MaxInt64)
+		file.SetMaxRaw(math.MaxInt64)
 	}
-	src, err := sessionOf(ctx, rec, session)
+	src, err := file.Source(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,12 +92,12 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, bundle.Recording)
-	found, err := o.copy(ctx, src, copied, session == 0 && info.Status != store.Live)
+	found, err := o.copy(ctx, src, copied, file.Session == 0 && info.Status != store.Live)
 	if err != nil {
 		return err
 	}
 	if err := o.write(ctx, a, copied, info, found); err != nil {
-		return fmt.Errorf("bundle %s: %w", arg, packedError(err, copied))
+		return fmt.Errorf("bundle %s: %w", arg, recording.Packed(err, copied))
 	}
 	if o.keep {
 		a.say("the bundle contains secrets, because of --keep-secrets")
@@ -112,7 +108,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 
 // copy makes the recording for the bundle. A file that needs no change and has no writer
 // is copied byte for byte, so frames of any size need no memory.
-func (o *bundleOptions) copy(ctx context.Context, src exportSource, to string, still bool) ([]redact.Finding, error) {
+func (o *bundleOptions) copy(ctx context.Context, src recording.Source, to string, still bool) ([]redact.Finding, error) {
 	opt, err := o.options()
 	if err == nil {
 		opt.Key, err = redactKey("")
@@ -133,7 +129,7 @@ func (o *bundleOptions) copy(ctx context.Context, src exportSource, to string, s
 	if err != nil {
 		return nil, err
 	}
-	return nil, copyRecording(ctx, src, to, info.Header, func(*tap.Frame) error { return nil })
+	return nil, recording.Copy(ctx, to, info.Header, src, nil)
 }
 
 func (o *bundleOptions) check(arg string) error {
@@ -172,32 +168,32 @@ func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was st
 	summary := func(w io.Writer) error { return bundle.WriteSummary(ctx, w, rec, about) }
 	if strings.EqualFold(filepath.Ext(o.out), summaryExt) {
 		about.Header.ID = was.Header.ID
-		return writeFile(o.out, summary)
+		return recording.WriteFile(o.out, summary)
 	}
 	about.Bundle = filepath.Base(o.out)
 	parts := []bundle.Part{
 		{Name: bundle.Readme, Write: func(w io.Writer) error { return bundle.WriteReadme(w, o.keep) }},
 		{Name: bundle.Summary, Write: summary},
 		{Name: bundle.Page, Write: func(w io.Writer) error {
-			return web.Offline(ctx, w, packedReader{&webReader{rec: rec, key: info.Header.ID}, was.Status})
+			return web.Offline(ctx, w, web.Reader{FrameReader: packed{rec, was.Status}, Key: info.Header.ID})
 		}},
 		{Name: bundle.Recording, Write: func(w io.Writer) error { return readFileInto(w, copied) }},
 	}
-	return writeFile(o.out, func(w io.Writer) error { return bundle.Pack(w, a.now(), parts) })
+	return recording.WriteFile(o.out, func(w io.Writer) error { return bundle.Pack(w, a.now(), parts) })
 }
 
-// A packedReader gives the page the copy under its name in the bundle, with the status
-// of the original: the copy of a live recording is cut.
-type packedReader struct {
-	*webReader
+// A packed recording is the copy under its name in the bundle, with the status of the
+// original: the copy of a live recording is cut.
+type packed struct {
+	*store.Recording
 	was store.Status
 }
 
-// Recording implements [web.Reader].
-func (r packedReader) Recording() (web.Recording, error) {
-	rec, err := r.webReader.Recording()
-	rec.Path, rec.Status = bundle.Recording, r.was.String()
-	return rec, err
+// Info implements [web.FrameReader].
+func (p packed) Info() (store.Info, error) {
+	info, err := p.Recording.Info()
+	info.Path, info.Status = bundle.Recording, p.was
+	return info, err
 }
 
 func readFileInto(w io.Writer, path string) error {
@@ -216,35 +212,4 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return errors.Join(readFileInto(f, from), f.Close())
-}
-
-// copyRecording makes a recording of the frames of another one, which may not be
-// larger than rec loads. Each frame is shown before it is written.
-func copyRecording(ctx context.Context, rec exportSource, path string, h tap.Header, each func(*tap.Frame) error) error {
-	info, err := rec.Info()
-	if err != nil {
-		return err
-	}
-	w, err := store.NewWriter(path, h)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	end := info.Duration
-	for f, err := range rec.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = each(&f)
-		}
-		if err == nil {
-			end = max(end, f.At)
-			err = w.Add(f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return w.Close(store.End{At: end, Cut: info.Status != store.Ended})
 }

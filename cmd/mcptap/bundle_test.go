@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/bundle"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -202,7 +203,7 @@ func TestOpenHostileRecordings(t *testing.T) {
 	t.Parallel()
 	pack := func(b []byte) string {
 		out := filepath.Join(t.TempDir(), "bug.zip")
-		err := writeFile(out, func(w io.Writer) error {
+		err := recording.WriteFile(out, func(w io.Writer) error {
 			return bundle.Pack(w, testNow, []bundle.Part{{Name: bundle.Recording, Write: func(w io.Writer) error { _, err := w.Write(b); return err }}})
 		})
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 )
 
 const diffLong = `Compares two sessions call by call. A and B are recordings or exports; of two
@@ -219,5 +220,5 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, pa
 	if o.out == "" || o.out == "-" {
 		return to(a.stdout, a.palette(), a.width())
 	}
-	return writeFile(o.out, func(w io.Writer) error { return to(w, palette{}, 0) })
+	return recording.WriteFile(o.out, func(w io.Writer) error { return to(w, palette{}, 0) })
 }

@@ -5,19 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A differ reads recordings and compares their sessions.
@@ -29,14 +26,13 @@ type differ struct {
 	set  *diffreport.Set
 }
 
-// A compared is what can be compared: a recording, or a text of one.
+// A compared is a recording to compare.
 type compared struct {
+	rec  *store.Recording
 	name string
-	path string // of the file, to say which
+	path string // of the file that was named
 	info store.Info
-	// frames yields those above a number, frame returns one.
-	frames func(after uint64) iter.Seq2[tap.Frame, error]
-	frame  func(seq uint64) (tap.Frame, error)
+	text bool // the file is a text
 	// session is the only session to compare, 0 for all.
 	session int
 }
@@ -66,19 +62,27 @@ func (d *differ) recordings(first, second string, baselines []string) error {
 	if err != nil {
 		return err
 	}
-	var more [][]*diff.Session
-	for _, name := range baselines {
+	more, err := d.baselines(baselines)
+	if err != nil {
+		return err
+	}
+	return d.both(a, b, more)
+}
+
+// baselines reads the sessions of the recordings of --baseline.
+func (d *differ) baselines(names []string) (all [][]*diff.Session, err error) {
+	for _, name := range names {
 		c, err := d.open(name)
 		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
+			return nil, fmt.Errorf("--baseline: %w", err)
 		}
 		sessions, err := d.sessions(c)
 		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
+			return nil, fmt.Errorf("--baseline: %w", err)
 		}
-		more = append(more, sessions)
+		all = append(all, sessions)
 	}
-	return d.both(a, b, more)
+	return all, nil
 }
 
 // both compares the sessions of two recordings.
@@ -156,41 +160,28 @@ func matched(as, bs []*diff.Session) (others, alone []*diff.Session) {
 	return others, alone
 }
 
-// open finds what an argument means.
+// open opens a recording to compare.
 func (d *differ) open(arg string) (*compared, error) {
-	if isTextFile(arg) {
-		return openText(arg)
-	}
-	name, after, _ := strings.Cut(arg, "#")
-	if number, err := strconv.Atoi(after); err == nil && number > 0 && isTextFile(name) {
-		c, err := openText(name)
-		if err == nil {
-			c.session = number
-		}
-		return c, err
-	}
-	path, session, err := d.a.findSession(arg)
+	file, err := d.a.open(d.ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	c, err := openCompared(path)
+	c, err := newCompared(file.Recording)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
+	if c.text = file.Text != nil; c.text {
+		c.name, c.path = file.Name, file.Name
+		c.info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as they stand there
+		c.session = file.Session
+		return c, nil
 	}
-	c.session, err = oneOf(rec, session)
+	c.session, err = recording.Selected(file.Recording, file.Session)
 	return c, err
 }
 
-// openCompared opens a recording.
-func openCompared(path string) (*compared, error) {
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
-	}
+// newCompared describes a recording.
+func newCompared(rec *store.Recording) (*compared, error) {
 	rec.SetMaxRaw(maxCompared)
 	info, err := rec.Info()
 	if err != nil {
@@ -198,53 +189,15 @@ func openCompared(path string) (*compared, error) {
 	}
 	name := strings.TrimSpace(info.Header.Label + " " + info.Header.ID)
 	if name == "" {
-		name = filepath.Base(path)
+		name = filepath.Base(rec.Path())
 	}
-	return &compared{
-		name: name, path: path, info: info, frames: rec.Frames, frame: rec.Frame,
-	}, nil
-}
-
-// openText reads a text of a recording, which is held in memory.
-func openText(name string) (*compared, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	from, err := text.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	head := from.Head()
-	var all []tap.Frame
-	at := map[uint64]int{}
-	for f, err := range text.Frames(from) {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		at[f.Seq] = len(all)
-		all = append(all, f)
-	}
-	return &compared{
-		name: name, path: name, info: store.Info{Header: head.Header, Gaps: head.Gaps},
-		frames: func(after uint64) iter.Seq2[tap.Frame, error] {
-			return func(yield func(tap.Frame, error) bool) {
-				for _, f := range all {
-					if f.Seq > after && !yield(f, nil) {
-						return
-					}
-				}
-			}
-		},
-		frame: func(seq uint64) (tap.Frame, error) { return all[at[seq]], nil },
-	}, nil
+	return &compared{rec: rec, name: name, path: rec.Path(), info: info}, nil
 }
 
 // each gives the frames to fn, until the person has had enough.
 func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error {
 	var frame tap.Frame // one for all, as its address goes far
-	for f, err := range c.frames(0) {
+	for f, err := range c.rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()
 		}
@@ -318,7 +271,7 @@ func (c *frameCache) get(seq uint64) (tap.Frame, error) {
 	if inOrder {
 		return c.read(seq)
 	}
-	return c.checked(c.from.frame(seq))
+	return c.checked(c.from.rec.Frame(seq))
 }
 
 // read reads a frame and some of the following ones.
@@ -326,7 +279,7 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 	clear(c.ahead)
 	c.ahead = c.ahead[:0]
 	size := int64(0)
-	for f, err := range c.from.frames(seq - 1) {
+	for f, err := range c.from.rec.Frames(seq - 1) {
 		if err != nil {
 			return c.checked(f, err)
 		}
@@ -336,7 +289,7 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 		}
 	}
 	if len(c.ahead) == 0 || c.ahead[0].Seq != seq {
-		return c.checked(c.from.frame(seq))
+		return c.checked(c.from.rec.Frame(seq))
 	}
 	return c.ahead[0], nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -235,7 +236,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		return nil, err
 	}
 	for _, info := range infos {
-		c, err := openCompared(info.Path)
+		c, err := d.open(info.Path)
 		switch {
 		case err == nil:
 			all = append(all, c)
@@ -249,10 +250,10 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 	}
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
-		if ext := filepath.Ext(name); ext != ".ndjson" && ext != ".txtar" || !isTextFile(name) {
+		if ext := filepath.Ext(name); ext != ".ndjson" && ext != ".txtar" || !recording.IsText(name) {
 			continue
 		}
-		c, err := openText(name)
+		c, err := d.open(name)
 		if err != nil {
 			d.a.say(fmt.Sprintf("skipped: %v", err))
 			continue

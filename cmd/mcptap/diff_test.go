@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +19,9 @@ import (
 func weatherDiff(t *testing.T) *diffreport.Set {
 	t.Helper()
 	set := &diffreport.Set{Fails: true, FailOn: diff.Behaviour, Unpaired: []diffreport.Unpaired{{Second: true, Name: "new\x1b[2J"}}}
-	d := differ{a: &app{env: os.Getenv}, ctx: context.Background(), set: set}
+	a, _ := testApp(nil)
+	t.Cleanup(a.removeTemp)
+	d := differ{a: a, ctx: t.Context(), set: set}
 	const dir = "../../diff/report/testdata/"
 	if err := d.recordings(dir+"before.txtar", dir+"after.txtar", nil); err != nil {
 		t.Fatal(err)

@@ -44,8 +44,7 @@ of HTTP+SSE, and records what it changed.
 Authorization, cookies, session ids and OAuth tokens are recorded as pseudonyms.
 
 Ctrl-C and SIGTERM close the recording and exit with 130 or 143; a second signal ends
-it at once. HTTPS_PROXY,
-HTTP_PROXY and NO_PROXY apply.
+it at once. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply.
 
 Requests under an unknown host name are refused if the server is on another machine;
 --name adds a name. With --header, requests from web pages are refused, except for those

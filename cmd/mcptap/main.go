@@ -68,9 +68,7 @@ func (a *app) run(args []string) int {
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends us at once
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
-	for _, dir := range a.temp {
-		_ = os.RemoveAll(dir)
-	}
+	a.removeTemp()
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/mock"
-	"github.com/mcptap/mcptap/mock/recorded"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 )
 
-const mockLong = `Plays the server of a recorded session on stdin and stdout. Put it in the place of the
+const mockLong = `Plays the server of a recorded session on stdin and stdout. Use it instead of the
 server's command: the client gets the recorded responses, offline and always the same.
 
 A request gets the response to the recorded request with the same method and params;
@@ -187,7 +187,7 @@ func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.
 		return nil, err
 	}
 	report.watch(&opt)
-	if isTextFile(arg) { // others are as they were recorded
+	if recording.IsText(arg) { // others are as they were recorded
 		report.problems(arg, rec)
 	}
 	return report, nil
@@ -222,17 +222,15 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 // loadMock reads a recording, or a text of one, such as people commit with their tests.
 // With #2 at the end of the name it plays only the second session.
 func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
-	path, session := arg, 0
-	if !isTextFile(arg) {
-		name, after, _ := strings.Cut(arg, "#")
-		number, err := strconv.Atoi(after)
-		if err == nil && number > 0 && isTextFile(name) {
-			path, session = name, number
-		} else if path, session, err = a.findSession(arg); err != nil {
+	path, session, ok := recording.TextSession(arg)
+	if !ok {
+		file, err := a.open(ctx, arg)
+		if err != nil {
 			return nil, err
 		}
+		path, session = file.Path(), file.Session
 	}
-	rec, err := recorded.Load(ctx, path, opt)
+	rec, err := mock.Load(recording.Frames(ctx, path), opt)
 	if err != nil {
 		return nil, err
 	}
@@ -241,9 +239,6 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 	}
 	return rec, nil
 }
-
-// isTextFile reports whether an argument names a text of a recording.
-func isTextFile(name string) bool { return recorded.IsText(name) }
 
 // readFaults reads faults, and files of faults, which are named by @FILE. cut is the
 // number of events of cut=N, which is a fault of the server and not of an answer.

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/mock/recorded"
+	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -73,7 +74,7 @@ func BenchmarkMockStart(b *testing.B) {
 	b.Run("load", func(b *testing.B) {
 		heap := uint64(0)
 		for b.Loop() {
-			rec, err := recorded.Load(b.Context(), path, replay.Options{})
+			rec, err := mock.Load(recording.Frames(b.Context(), path), replay.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -77,11 +77,11 @@ func TestMockListens(t *testing.T) {
 			t.Errorf("%s: %s", res.Status, body)
 		}
 	}
-	if code := r.stop(syscall.SIGTERM); code != 1 || strings.Count(r.stderr.String(), "no recorded answer for tools/call nothing") != 2 {
+	if code := r.stop(syscall.SIGTERM); code != 1 || strings.Count(r.stderr.String(), "no recorded response for tools/call nothing") != 2 {
 		t.Errorf("exit code %d\n%s", code, r.stderr)
 	}
 	raw, err := os.ReadFile(report)
-	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"asked_requests":1,`) {
+	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"sent_requests":1,`) {
 		t.Error(err, b)
 	}
 	r = startMock(t, text)

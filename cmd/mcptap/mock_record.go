@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
@@ -109,7 +110,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	if err != nil {
 		return err
 	}
-	work, err := scratchDir(target)
+	work, err := wholefile.TempDir(target)
 	if err != nil {
 		return err
 	}

@@ -59,14 +59,16 @@ func TestRecordOverHTTP(t *testing.T) {
 				check  func(said []string) bool
 			}{
 				{"once", []string{"oslo"}, 0, func(said []string) bool { oslo = said[0]; return !strings.Contains(oslo, "mcptap") }},
-				{"once", []string{"oslo", "bergen"}, 1, func(said []string) bool { return said[0] == oslo && strings.Contains(said[1], "no recorded answer") }},
+				{"once", []string{"oslo", "bergen"}, 1, func(said []string) bool { return said[0] == oslo && strings.Contains(said[1], "no recorded response") }},
 				{"new", []string{"oslo", "bergen"}, 0, func(said []string) bool {
 					bergen = said[1]
 					return said[0] == oslo && bergen != oslo && !strings.Contains(bergen, "mcptap")
 				}},
 				{"none", []string{"oslo", "bergen"}, 0, func(said []string) bool { return said[0] == oslo && said[1] == bergen }},
 				{"all", []string{"bergen"}, 0, func(said []string) bool { return said[0] == bergen }},
-				{"none", []string{"bergen", "oslo"}, 1, func(said []string) bool { return said[0] == bergen && strings.Contains(said[1], "no recorded answer") }},
+				{"none", []string{"bergen", "oslo"}, 1, func(said []string) bool {
+					return said[0] == bergen && strings.Contains(said[1], "no recorded response")
+				}},
 			} {
 				before, _ := os.ReadFile(path)
 				r := startMock(t, append([]string{path, "--record", step.mode}, server...)...)

@@ -135,11 +135,11 @@ func TestRecordFromURL(t *testing.T) {
 	}{
 		{"once", []string{planHello, planReady, planList}, 0, []string{`"id":1,"result"`, `"id":2,"result"`}},
 		{"none", []string{planHello, planReady, planList}, 0, []string{`"id":2,"result"`}},
-		{"none", []string{planSunday}, 1, []string{"no recorded answer"}},
+		{"none", []string{planSunday}, 1, []string{"no recorded response"}},
 		{"new", []string{planHello, planReady, planList, planSunday}, 0, []string{`"id":2,"result"`, "None."}},
 		{"none", []string{planHello, planReady, planList, planSunday}, 0, []string{"None."}},
 		{"all", []string{planHello, planReady, planSunday}, 0, []string{"None."}},
-		{"none", []string{planList}, 1, []string{"no recorded answer for tools/list"}},
+		{"none", []string{planList}, 1, []string{"no recorded response for tools/list"}},
 	} {
 		a, out := testApp(nil)
 		a.stdin = strings.NewReader(strings.Join(step.lines, "\n") + "\n")

@@ -1,22 +1,22 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/mcptap/mcptap/tap/text"
 )
 
 // publishIfAnswered replaces an old recording by a new one, unless the client asked for
@@ -62,32 +62,17 @@ func serverResponds(lane tap.Lane, m *jsonrpc.Message) bool {
 	return lane == tap.ToClient && (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse || m.Kind == jsonrpc.Batch)
 }
 
-// publish puts a recording in the place of the target, in the target's form: at
-// once, and when it is whole.
+// publish puts a recording in the place of the target, in the target's form, when it is
+// whole.
 func publish(ctx context.Context, made, target string) error {
-	if !isTextFile(target) && filepath.Ext(target) == store.Ext {
-		return replaceBy(made, target)
+	if !recording.IsText(target) && filepath.Ext(target) == store.Ext {
+		return wholefile.Move(made, target)
 	}
 	rec, err := store.Open(made)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadFile(target)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	old = bytes.TrimSpace(old)
-	if filepath.Ext(target) != ".txtar" && (len(old) == 0 || old[0] == '{') {
-		return writeFile(target, func(w io.Writer) error { return exportTo(ctx, w, "ndjson", rec) })
-	}
-	var transcript bytes.Buffer
-	if err := exportTo(ctx, &transcript, "txtar", rec); err != nil {
-		return err
-	}
-	return writeFile(target, func(w io.Writer) error {
-		_, err := io.WriteString(w, keepComments(string(old), transcript.String()))
-		return err
-	})
+	return recording.SaveText(ctx, target, rec)
 }
 
 // keep adds frames to a recording, or makes one of them alone, of the server at a URL
@@ -95,12 +80,7 @@ func publish(ctx context.Context, made, target string) error {
 func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool) error {
 	o.mask(added)
 	if !anew {
-		src, err := a.recordedFrames(arg)
-		if err != nil {
-			return err
-		}
-		defer src.close()
-		return src.addTo(ctx, target, added)
+		return a.addTo(ctx, arg, target, added)
 	}
 	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
 	answered := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return serverResponds(f.Lane, &m) }
@@ -115,8 +95,8 @@ func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string
 		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labelForHost(u), ""
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
-	src := &recordedFrames{head: text.Head{Header: header}, frames: func(func(tap.Frame, error) bool) {}}
-	return src.addTo(ctx, target, added)
+	none := func(func(tap.Frame, error) bool) {}
+	return publishExtended(ctx, target, header, mock.Extended(none, added), store.End{})
 }
 
 // mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
@@ -141,74 +121,34 @@ func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) 
 	m.raw = append(m.raw, p...)
 }
 
-// addTo makes a recording with frames added, and puts it in the place of the old one.
-func (src *recordedFrames) addTo(ctx context.Context, target string, added []tap.Frame) error {
-	work, err := scratchDir(target)
+// addTo adds frames to a recording or a text.
+func (a *app) addTo(ctx context.Context, arg, target string, added []tap.Frame) error {
+	file, err := a.open(ctx, arg)
+	if err != nil {
+		return err
+	}
+	file.SetMaxRaw(math.MaxInt64)
+	info, err := file.Info()
+	if err != nil {
+		return err
+	}
+	end := store.End{At: info.Duration, Cut: info.Status == store.Cut}
+	if file.Text != nil {
+		end = store.End{} // the session ended later
+	}
+	return publishExtended(ctx, target, info.Header, mock.Extended(file.Frames(0), added), end)
+}
+
+// publishExtended makes a recording, and puts it in the place of the target.
+func publishExtended(ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End) error {
+	work, err := wholefile.TempDir(target)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
 	made := filepath.Join(work, "new"+store.Ext)
-	head := func() text.Head { return src.head }
-	if err := copyFrames(ctx, made, src.head.Header, mock.Extended(src.frames, added), head); err != nil {
+	if err := recording.Make(ctx, made, h, frames, nil, func() store.End { return end }); err != nil {
 		return err
 	}
 	return publish(ctx, made, target)
-}
-
-// recordedFrames holds the frames of a recording or of a text, and its header.
-type recordedFrames struct {
-	head   text.Head
-	frames iter.Seq2[tap.Frame, error]
-	close  func() error
-}
-
-func (a *app) recordedFrames(arg string) (*recordedFrames, error) {
-	if isTextFile(arg) {
-		f, err := os.Open(arg)
-		if err != nil {
-			return nil, err
-		}
-		r, err := text.NewReader(f)
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		head := text.Head{Header: r.Head().Header}
-		if err := new(importOptions).complete(a, &head.Header, strings.TrimPrefix(filepath.Base(arg), ".")); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		return &recordedFrames{head: head, frames: text.Frames(r), close: f.Close}, nil
-	}
-	path, err := a.find(arg)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := store.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	rec.SetMaxRaw(1<<63 - 1)
-	info, err := rec.Info()
-	if err != nil {
-		return nil, err
-	}
-	head := text.Head{Header: info.Header, End: info.Duration}
-	if info.Status == store.Cut {
-		head.Status = info.Status.String()
-	}
-	return &recordedFrames{head: head, frames: rec.Frames(0), close: func() error { return nil }}, nil
-}
-
-// keepComments are the lines of a comment that a person wrote above a transcript.
-func keepComments(old, written string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(old) {
-		if !strings.HasPrefix(line, "#") {
-			break
-		}
-		if !strings.Contains(written, line) {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String() + written
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/junit"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
@@ -68,8 +68,8 @@ func (o *mockReportOptions) unread(a *app) error {
 const (
 	// maxMockMessages limits the notes on stderr. The report has all of them.
 	maxMockMessages = 50
-	// maxMockUnasked limits the recorded requests that are named as not sent.
-	maxMockUnasked = 100
+	// maxMockUnrequested limits the recorded requests that are named as not sent.
+	maxMockUnrequested = 100
 )
 
 // A mockReport reports how sessions deviate from the recording: failures and inexact
@@ -129,7 +129,7 @@ func (r *mockReport) take(n replay.Note, count int) {
 }
 
 func (r *mockReport) fails(kind replay.NoteKind) bool {
-	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnasked
+	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnrequested
 }
 
 // say prints a message on stderr, up to maxMockMessages.
@@ -182,17 +182,17 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 func (r *mockReport) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	missing := r.coverage.Recorded() - r.coverage.Asked()
-	unasked := r.coverage.Unasked(maxMockUnasked)
-	for i, n := range unasked {
+	missing := r.coverage.Recorded() - r.coverage.Sent()
+	unrequested := r.coverage.Unrequested(maxMockUnrequested)
+	for i, n := range unrequested {
 		count := 1
-		if i == len(unasked)-1 {
+		if i == len(unrequested)-1 {
 			count = missing - i
 		}
 		r.take(n, count)
 	}
 	if r.opt.verify && missing > 0 {
-		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Asked(), r.coverage.Recorded()))
+		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))
 	}
 	for i, f := range r.faults {
 		if !r.applied[i] && f.Chance == 0 {
@@ -207,7 +207,7 @@ func (r *mockReport) end(err error) error {
 	if r.to != nil && r.err == nil {
 		r.err = r.to.summary(jsonMockSummary{
 			V: jsonVersion, Type: "summary", Passed: r.wrong == 0,
-			Recorded: r.coverage.Recorded(), Asked: r.coverage.Asked(), Notes: r.counts,
+			Recorded: r.coverage.Recorded(), Sent: r.coverage.Sent(), Notes: r.counts,
 		})
 	}
 	if r.file != nil {
@@ -258,14 +258,6 @@ type jsonMockNote struct {
 	Text        string           `json:"text"`
 }
 
-// more is for how many failures it stands that are not kept, 0 for a note of its own.
-func (n *jsonMockNote) more() int {
-	if n.Kind == "more" {
-		return n.More
-	}
-	return 0
-}
-
 type jsonDifference struct {
 	Path     string `json:"path"`
 	Recorded string `json:"recorded,omitempty"`
@@ -278,7 +270,7 @@ type jsonMockSummary struct {
 	Type     string         `json:"type"`
 	Passed   bool           `json:"passed"`
 	Recorded int            `json:"recorded_requests"`
-	Asked    int            `json:"asked_requests"`
+	Sent     int            `json:"sent_requests"`
 	Notes    map[string]int `json:"notes"`
 }
 
@@ -328,7 +320,7 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 	if s.Passed {
 		verdict = "passed"
 	}
-	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Asked, s.Recorded)
+	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Sent, s.Recorded)
 	return err
 }
 
@@ -356,54 +348,19 @@ func (r *junitMockReport) note(n jsonMockNote) error {
 
 func (r *junitMockReport) summary(s jsonMockSummary) error {
 	b := bufio.NewWriter(r.w)
-	if r.lost > 0 {
-		r.notes = append(r.notes, jsonMockNote{Kind: "more", Failure: true, More: r.lost, Text: fmt.Sprintf("%d more failures", r.lost)})
-	}
-	return errors.Join(writeJUnitMockReport(b, r.name, r.notes, s), b.Flush())
+	return errors.Join(junit.Write(b, "mcptap mock", []junit.Suite{r.suite(s)}), b.Flush())
 }
 
-// JUnit's elements, as far as build servers agree about them.
-type junitMockSuites struct {
-	XMLName  xml.Name       `xml:"testsuites"`
-	Name     string         `xml:"name,attr"`
-	Tests    int            `xml:"tests,attr"`
-	Failures int            `xml:"failures,attr"`
-	Suite    junitMockSuite `xml:"testsuite"`
-}
-
-type junitMockSuite struct {
-	Name     string          `xml:"name,attr"`
-	Tests    int             `xml:"tests,attr"`
-	Failures int             `xml:"failures,attr"`
-	Skipped  int             `xml:"skipped,attr"`
-	Cases    []junitMockCase `xml:"testcase"`
-}
-
-type junitMockCase struct {
-	Class   string            `xml:"classname,attr"`
-	Name    string            `xml:"name,attr"`
-	Failure *junitMockMessage `xml:"failure,omitempty"`
-	Skipped *junitMockMessage `xml:"skipped,omitempty"`
-	Out     string            `xml:"system-out,omitempty"`
-}
-
-type junitMockMessage struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr,omitempty"`
-	Text    string `xml:",chardata"`
-}
-
-// writeJUnitMockReport writes a suite with a case for the session as a whole, one
-// for each note that is a failure, and one, skipped, for each request that was not
-// asked for and need not be. Other notes are the output of the first case.
-func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s jsonMockSummary) error {
-	whole := junitMockCase{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Asked, s.Recorded)}
-	suite := junitMockSuite{Name: escape(name), Tests: 1}
+// suite returns a suite with a case for the session as a whole, one for each note that is a
+// failure, and one, skipped, for each request that was not sent and need not be. Other notes
+// are the output of the first case.
+func (r *junitMockReport) suite(s jsonMockSummary) junit.Suite {
+	whole := junit.Case{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
+	cases := []junit.Case{whole}
 	var others strings.Builder
-	var cases []junitMockCase
-	for _, n := range notes {
+	for _, n := range r.notes {
 		text := escape(n.Text)
-		c := junitMockCase{Class: n.Kind, Name: escape(strings.TrimSpace(n.Method + " " + n.Subject))}
+		c := junit.Case{Class: n.Kind, Name: escape(strings.TrimSpace(n.Method + " " + n.Subject))}
 		switch {
 		case n.Message != 0:
 			c.Name = strings.TrimSpace(fmt.Sprintf("message %d %s", n.Message, c.Name))
@@ -412,30 +369,19 @@ func writeJUnitMockReport(w io.Writer, name string, notes []jsonMockNote, s json
 		}
 		switch {
 		case n.Failure:
-			c.Failure = &junitMockMessage{Message: text, Type: n.Kind, Text: text}
-			suite.Failures += max(1, n.more())
-			suite.Tests += max(1, n.more()) - 1
-		case n.Kind == replay.NoteUnasked.String():
-			c.Skipped = &junitMockMessage{Message: text}
-			suite.Skipped++
+			c.Failure = &junit.Message{Message: text, Type: n.Kind, Text: text}
+		case n.Kind == replay.NoteUnrequested.String():
+			c.Skipped = &junit.Message{Message: text}
 		default:
 			fmt.Fprintf(&others, "%s: %s\n", n.Kind, text)
 			continue
 		}
-		suite.Tests++
 		cases = append(cases, c)
 	}
-	whole.Out = others.String()
-	suite.Cases = append([]junitMockCase{whole}, cases...)
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
+	if r.lost > 0 {
+		text := fmt.Sprintf("%d more failures", r.lost)
+		cases = append(cases, junit.Case{Class: "more", Count: r.lost, Failure: &junit.Message{Message: text, Type: "more", Text: text}})
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	err := enc.Encode(junitMockSuites{Name: "mcptap mock", Tests: suite.Tests, Failures: suite.Failures, Suite: suite})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, "\n")
-	return err
+	cases[0].Out = others.String()
+	return junit.Suite{Name: escape(r.name), Cases: cases}
 }

@@ -70,7 +70,7 @@ func TestMockFailureAfterMiss(t *testing.T) {
 	path := record(t, []tap.Frame{{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"b"}`)}})
 	a, out := testApp(nil)
 	a.stdin = io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n"), iotest.ErrReader(errors.New("disk on fire")))
-	if code := a.run([]string{"mock", path}); code != 2 || !strings.Contains(out.String(), "no recorded answer for a") || !strings.Contains(out.String(), "disk on fire") {
+	if code := a.run([]string{"mock", path}); code != 2 || !strings.Contains(out.String(), "no recorded response for a") || !strings.Contains(out.String(), "disk on fire") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 }

@@ -190,7 +190,7 @@ func TestOTLPWhileTheTapRuns(t *testing.T) {
 	if code, said := p.end(t); code != 3 || said != "" {
 		t.Errorf("code %d, it said %q", code, said)
 	}
-	if x := sink.await("never")["never"]; !strings.HasPrefix(x.Status.Message, "no answer was recorded") {
+	if x := sink.await("never")["never"]; !strings.HasPrefix(x.Status.Message, "no response was recorded") {
 		t.Errorf("%+v", x)
 	}
 	out, err := exec.Command("mcptap", "export", "--dir", p.dir, "@last", "--format", "otlp").Output()

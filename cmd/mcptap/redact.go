@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
@@ -92,7 +92,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
 	}
-	path, session, err := a.findSession(arg)
+	file, err := a.open(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -105,32 +105,20 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	opt.Key, opt.Check = key, o.check
-	rec, err := store.Open(path)
-	if err != nil {
-		return err
-	}
-	src, err := sessionOf(ctx, rec, session)
+	src, err := file.Source(ctx)
 	if err != nil {
 		return err
 	}
 	r := redact.New(opt)
 	if o.check {
-		err = redactPass(ctx, src, newStderrPieces(r), func(tap.Frame) error { return nil })
+		_, err = redactPass(ctx, src, r, redact.NewCopier(r))
 	} else {
-		err = writeRecording(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
+		err = recording.Save(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
 	}
 	if err != nil {
 		return err
 	}
 	return o.report(a, r.Findings())
-}
-
-// sessionOf is a recording, or the session of it that REC#2 names.
-func sessionOf(ctx context.Context, rec *store.Recording, session int) (exportSource, error) {
-	if session == 0 {
-		return rec, nil
-	}
-	return newSessionSource(ctx, rec, session)
 }
 
 // options reads the rules.
@@ -148,60 +136,41 @@ func (f *redactFlags) options() (redact.Options, error) {
 
 // redactTo writes the redacted recording. It reads twice: a value named in one frame may
 // be unnamed in an earlier one.
-func redactTo(ctx context.Context, name string, rec exportSource, r *redact.Redactor) error {
-	info, err := rec.Info()
+func redactTo(ctx context.Context, name string, src recording.Source, r *redact.Redactor) error {
+	c := redact.NewCopier(r)
+	info, err := redactPass(ctx, src, r, c)
 	if err != nil {
-		return err
-	}
-	p := newStderrPieces(r)
-	if err := redactPass(ctx, rec, p, func(tap.Frame) error { return nil }); err != nil {
 		return err
 	}
 	r.Again()
 	header := r.Header(info.Header)
 	header.ID = store.NewID()
-	w, err := store.NewWriter(name, header)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	end := info.Duration
-	err = redactFrames(ctx, rec, p, func(f tap.Frame) error {
-		end = max(end, f.At)
-		return w.Add(f)
+	err = recording.Copy(ctx, name, header, src, func(f *tap.Frame) error {
+		c.Frame(f)
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return w.Close(store.End{At: end, Cut: info.Status != store.Ended})
+	c.End()
+	return err
 }
 
-// redactPass redacts the header and the frames.
-func redactPass(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
-	info, err := rec.Info()
+// redactPass finds what to redact in the header and the frames.
+func redactPass(ctx context.Context, src recording.Source, r *redact.Redactor, c *redact.Copier) (store.Info, error) {
+	info, err := src.Info()
 	if err != nil {
-		return err
+		return info, err
 	}
-	p.r.Header(info.Header)
-	return redactFrames(ctx, rec, p, each)
-}
-
-func redactFrames(ctx context.Context, rec exportSource, p *stderrPieces, each func(tap.Frame) error) error {
-	for f, err := range rec.Frames(0) {
+	r.Header(info.Header)
+	for f, err := range src.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return err
+			return info, err
 		}
-		f.Raw = p.frame(&f)
-		f.Size = int64(len(f.Raw))
-		if err := each(f); err != nil {
-			return err
-		}
+		c.Frame(&f)
 	}
-	p.end()
-	return nil
+	c.End()
+	return info, nil
 }
 
 // jsonRedaction is a line of `redact --json`. The names are stable.
@@ -309,61 +278,4 @@ func redactKey(file string) ([]byte, error) {
 		return nil, withHint(fmt.Errorf("--key-file: %s has only %d bytes", quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
 	}
 	return key, nil
-}
-
-// maxPieces limits the length of a line joined from pieces of stderr.
-const maxPieces = 64 << 10
-
-// A stderrPieces finds the secrets that no single frame of stderr holds: a server may
-// write a line in several pieces, and each is a frame. The first pass learns what such
-// pieces become, and the second takes it: all of the line in the first piece, and
-// nothing in the others. Memory is bounded by one line and by what is replaced.
-type stderrPieces struct {
-	r      *redact.Redactor
-	become map[uint64][]byte // by number of the piece
-
-	line  []byte
-	seqs  []uint64
-	alone []byte // what the pieces of the line become by themselves
-}
-
-func newStderrPieces(r *redact.Redactor) *stderrPieces {
-	return &stderrPieces{r: r, become: map[uint64][]byte{}}
-}
-
-// frame returns what the bytes of a frame become.
-func (s *stderrPieces) frame(f *tap.Frame) []byte {
-	out, learned := s.become[f.Seq]
-	switch {
-	case learned:
-	case f.Whole():
-		out = s.r.Frame(f)
-	default:
-		out = s.r.Withhold(f)
-	}
-	if f.Lane != tap.Stderr {
-		return out
-	}
-	if len(s.line)+len(f.Raw) > maxPieces {
-		s.end()
-	}
-	s.line, s.seqs, s.alone = append(s.line, f.Raw...), append(s.seqs, f.Seq), append(s.alone, out...)
-	if bytes.HasSuffix(f.Raw, []byte("\n")) {
-		s.end()
-	}
-	return out
-}
-
-// end examines the joined line.
-func (s *stderrPieces) end() {
-	if len(s.seqs) > 1 {
-		f := tap.Frame{Seq: s.seqs[0], Lane: tap.Stderr, Form: tap.FormLine, Raw: s.line, Size: int64(len(s.line))}
-		if whole := s.r.Frame(&f); !bytes.Equal(whole, s.alone) && !bytes.Equal(whole, s.line) {
-			for _, seq := range s.seqs[1:] {
-				s.become[seq] = []byte{}
-			}
-			s.become[s.seqs[0]] = bytes.Clone(whole)
-		}
-	}
-	s.line, s.seqs, s.alone = s.line[:0], s.seqs[:0], s.alone[:0]
 }

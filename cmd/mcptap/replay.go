@@ -5,21 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -216,7 +213,7 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 func (r *replayer) report(set *diffreport.Set) error {
 	r.d.only = nil // the calls were chosen in the first one
 	r.d.opt.Lost = lostRequests(r.notes)
-	made, err := openCompared(r.made)
+	made, err := r.d.open(r.made)
 	if err != nil {
 		return err
 	}
@@ -224,17 +221,9 @@ func (r *replayer) report(set *diffreport.Set) error {
 	if err != nil {
 		return err
 	}
-	var more [][]*diff.Session
-	for _, name := range r.o.diff.baselines {
-		c, err := r.d.open(name)
-		if err == nil {
-			var sessions []*diff.Session
-			sessions, err = r.d.sessions(c)
-			more = append(more, sessions)
-		}
-		if err != nil {
-			return fmt.Errorf("--baseline: %w", err)
-		}
+	more, err := r.d.baselines(r.o.diff.baselines)
+	if err != nil {
+		return err
 	}
 	if err := r.d.pairs(r.old, bs, more); err != nil {
 		return err
@@ -294,8 +283,8 @@ func (r *replayer) update() error {
 		return err
 	}
 	made.SetMaxRaw(math.MaxInt64)
-	if isTextFile(r.arg) {
-		err = r.rewriteText(made)
+	if r.from.text {
+		err = recording.SaveText(r.ctx, r.arg, made)
 	} else {
 		err = r.rewriteRecording(made)
 	}
@@ -303,24 +292,6 @@ func (r *replayer) update() error {
 		return fmt.Errorf("--update: %w", err)
 	}
 	return store.Remove(r.made)
-}
-
-// rewriteText overwrites a text file with the new recording.
-func (r *replayer) rewriteText(made *store.Recording) error {
-	f, err := os.Open(r.arg)
-	if err != nil {
-		return err
-	}
-	first, err := bufio.NewReader(f).ReadByte()
-	f.Close()
-	if err != nil {
-		return err
-	}
-	format := "txtar"
-	if first == '{' {
-		format = "ndjson"
-	}
-	return writeFile(r.arg, func(w io.Writer) error { return exportTo(r.ctx, w, format, made) })
 }
 
 // rewriteRecording overwrites a recording with the new one.
@@ -331,7 +302,7 @@ func (r *replayer) rewriteRecording(made *store.Recording) error {
 	}
 	h := info.Header
 	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
-	return writeRecording(r.from.path, func(name string) error {
-		return copyRecording(r.ctx, made, name, h, func(*tap.Frame) error { return nil })
+	return recording.Save(r.from.path, func(name string) error {
+		return recording.Copy(r.ctx, name, h, made, nil)
 	})
 }

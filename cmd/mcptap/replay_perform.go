@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -48,6 +49,9 @@ type replayer struct {
 func (r *replayer) read(name string) (err error) {
 	if r.arg, r.from, err = name, nil, nil; isDir(name) {
 		return withHint(fmt.Errorf("%s is a directory", quote(name)), "name a recording or an export")
+	}
+	if r.o.update && recording.IsBundle(name) {
+		return withHint(errors.New("--update cannot replace the recording in a bundle"), "`mcptap import` makes a recording of it")
 	}
 	if r.from, err = r.d.open(name); err != nil {
 		return err
@@ -267,7 +271,7 @@ func lostRequests(notes []client.Note) map[session.Ref]string {
 		case client.NoteTimeout:
 			lost[n.Frame] = "it was not answered in time"
 		case client.NoteRefused:
-			if _, why, ok := strings.Cut(n.Text, " was not answered: "); ok && n.Frame != (session.Ref{}) {
+			if _, why, ok := strings.Cut(n.Text, " got no response: "); ok && n.Frame != (session.Ref{}) {
 				lost[n.Frame] = why
 			} // else the answer was an error, which is compared
 		case client.NoteDied:

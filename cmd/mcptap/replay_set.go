@@ -116,7 +116,7 @@ func (r *replayer) find(made *compared) error {
 
 // writeResent shows each response next to the recorded one.
 func (r *replayer) writeResent() error {
-	made, err := openCompared(r.made)
+	made, err := r.d.open(r.made)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func payloadOf(from *compared, p session.Part) ([]byte, error) {
 	if p.Message == (session.Ref{}) {
 		return nil, nil
 	}
-	f, err := from.frame(p.Message.Seq)
+	f, err := from.rec.Frame(p.Message.Seq)
 	if err != nil {
 		return nil, err
 	}

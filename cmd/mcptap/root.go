@@ -122,15 +122,15 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// helpTopic refuses what is no command, which cobra calls a success.
+// helpTopic returns an error for an unknown topic, which cobra does not.
 func helpTopic(help *cobra.Command, args []string) error {
 	if c, _, err := help.Root().Find(args); len(args) > 0 && (err != nil || c == help.Root()) {
-		return unknownCommand(help.Root(), args[0])
+		return unknownCommand(help.Root(), args[0], "`mcptap --help` lists the commands and topics")
 	}
 	return nil
 }
 
-// unknownShell answers for `mcptap completion` where no shell that cobra knows is named.
+// unknownShell runs `mcptap completion` without a known shell.
 func unknownShell(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -162,7 +162,7 @@ func bareRoot(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:
-				return unknownCommand(cmd, args[0])
+				return unknownCommand(cmd, args[0], "`mcptap --help` lists the commands; to record a server: `mcptap stdio -- "+args[0]+" …`")
 			case askedVersion:
 				return new(versionOptions).run(a)
 			}
@@ -201,7 +201,9 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 	return root.ExecuteContext(ctx)
 }
 
-func unknownCommand(root *cobra.Command, name string) error {
+// unknownCommand returns the error for an unknown name, with a hint if there is no better
+// one.
+func unknownCommand(root *cobra.Command, name, hint string) error {
 	err := fmt.Errorf("unknown command %s", quote(name))
 	if ours := otherWords[name]; ours != "" {
 		return withHint(err, ours)
@@ -210,10 +212,10 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if s := root.SuggestionsFor(name); len(s) > 0 {
 		return withHint(err, "did you mean `mcptap "+strings.Join(s, "` or `mcptap ")+"`?")
 	}
-	return withHint(err, "`mcptap --help` lists the commands; to record a server: `mcptap stdio -- "+name+" …`")
+	return withHint(err, hint)
 }
 
-// otherWords leads from the words of other tools to ours.
+// otherWords maps the words of other tools to hints.
 var otherWords = map[string]string{
 	"record": recordHint, "proxy": recordHint, "capture": recordHint, "run": recordHint, "start": recordHint,
 	"tail":    "`mcptap show -f @live` follows what is being recorded",
@@ -250,7 +252,7 @@ const (
 	mostHint  = "1000 differences of each class are listed; --ignore, --only and --baseline reduce them"
 )
 
-// takes checks the number of arguments and names the one that is missing.
+// takes checks the number of arguments. What describes them.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		hint := "usage: `" + cmd.UseLine() + "`"

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
@@ -77,7 +78,7 @@ func export(t *testing.T, path, format string) []byte {
 	}
 	rec.SetMaxRaw(1 << 20)
 	var out bytes.Buffer
-	if err := exportTo(context.Background(), &out, format, rec); err != nil {
+	if err := recording.Export(context.Background(), &out, format, rec, programVersion()); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -139,17 +138,9 @@ func TestRowsAgreeWithTally(t *testing.T) {
 
 func importFrom(t *testing.T, r interface{ Read([]byte) (int, error) }) string {
 	t.Helper()
-	from, err := text.NewReader(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	header := from.Head().Header
 	a, _ := testApp(nil)
-	if err := new(importOptions).complete(a, &header, "test"); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), store.FileName(header))
-	if err := copyFrames(context.Background(), path, header, text.Frames(from), from.Head); err != nil {
+	path, err := a.opener().Import(t.Context(), t.TempDir(), r, "test", recording.ImportOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path

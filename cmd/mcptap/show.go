@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -125,7 +126,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if sel.Session, err = oneOf(rec, session); err != nil {
+	if sel.Session, err = recording.Selected(rec, session); err != nil {
 		return err
 	}
 	number := words.number
@@ -154,24 +155,6 @@ func (a *app) hintLive(path string) {
 		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n,
 			filepath.Base(path)))
 	}
-}
-
-// oneOf returns the selected session of a recording, 0 for all. Whether HTTP traffic has
-// that many sessions is known only after reading it.
-func oneOf(rec *store.Recording, session int) (int, error) {
-	if session == 0 {
-		return 0, nil
-	}
-	info, err := rec.Info()
-	switch {
-	case err != nil:
-		return 0, err
-	case info.Header.Transport == "http":
-		return session, nil
-	case session > 1:
-		return 0, fmt.Errorf("%s has one session, so there is no #%d", quote(filepath.Base(rec.Path())), session)
-	}
-	return 0, nil
 }
 
 // check refuses combinations that mean nothing.

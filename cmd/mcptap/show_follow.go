@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -119,9 +121,9 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 // liveIn returns the recordings in a directory that are being written. It opens
 // none of them.
 func liveIn(dir string) (paths []string) {
-	queues, _ := filepath.Glob(filepath.Join(globEscape(dir), "*"+store.Ext+store.QueueExt))
+	queues, _ := fs.Glob(os.DirFS(dir), "*"+store.Ext+store.QueueExt)
 	for _, q := range queues {
-		if path := strings.TrimSuffix(q, store.QueueExt); store.IsLive(path) {
+		if path := filepath.Join(dir, strings.TrimSuffix(q, store.QueueExt)); store.IsLive(path) {
 			paths = append(paths, path)
 		}
 	}

@@ -4,12 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"math"
-	"path/filepath"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -105,8 +104,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey.End()
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
-		return fmt.Errorf("%s has %s, so there is no #%d", quote(filepath.Base(l.rec.Path())),
-			plural(uint64(n), "session", "sessions"), l.Session)
+		return recording.NoSession(l.rec.Path(), n, l.Session)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 		err = writeJSONFrame(w, one, rec.WriteRaw)
 	} else {
 		err = one.print(w, a, rec)
+		if err == nil && o.diff && one.delta == nil {
+			_, err = fmt.Fprintln(w, "no earlier response to the same method and arguments")
+		}
 	}
 	return errors.Join(err, w.Flush())
 }

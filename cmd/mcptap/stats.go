@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -23,8 +24,8 @@ ended, how long they took, and how many bytes they carried.
 
   CALL        → sent by the client, ← by the server; ↳ nested in another call, whose
               time includes it
-  ERRORS      JSON-RPC errors and HTTP refusals other than 401; FAILED: results with
-              isError; CANCELLED; OPEN: without a response
+  ERRORS      JSON-RPC errors and HTTP refusals other than 401
+  ISERROR     results with isError; below 100 columns they are in ERRORS
   P50 … MAX   latencies of calls with a response; percentiles are within 1 %
   SHARE       share of the total time of all calls that are not nested
   SPREAD      distribution of the latencies over the lines of LATENCY below
@@ -273,7 +274,7 @@ func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number in
 		return nil, info, err
 	}
 	if n := max(meter.Sessions(), 1); number > n {
-		return nil, info, noSession(rec, n, number)
+		return nil, info, recording.NoSession(rec.Path(), n, number)
 	}
 	return stats, info, nil
 }

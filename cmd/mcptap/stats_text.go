@@ -40,9 +40,9 @@ func (t *statsText) groups(m *measured, h *histogram) {
 		{title: "CALL", least: 24},
 		{title: "CALLS", right: true},
 		{title: "ERRORS", right: true},
-		{title: "FAILED", right: true, rank: 2},
+		{title: "ISERROR", right: true, rank: 2},
 		{title: "CANCELLED", right: true, rank: 5},
-		{title: "OPEN", right: true, rank: 3},
+		{title: "UNANSWERED", right: true, rank: 3},
 		{title: "P50", right: true},
 		{title: "P95", right: true, rank: 4},
 		{title: "P99", right: true, rank: 1},
@@ -218,7 +218,7 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 		width = 80
 	}
 	room := min(max(width-labels-numbers-4, 8), 60)
-	t.l.printf("%s\n", t.p.paint("LATENCY of "+plural(total, "answered call", "answered calls"), dim))
+	t.l.printf("%s\n", t.p.paint("LATENCY of "+plural(total, "call", "calls")+" with a response", dim))
 	for i, n := range h.counts {
 		line := pad(h.label(i), labels, true) + "  " + pad(countCell(n), numbers, true)
 		if b := bar(n, most, room); b != "" {
@@ -238,11 +238,14 @@ func (t *statsText) sum(m *measured) {
 	}
 	parts := []string{head}
 	for _, c := range []struct {
-		n    uint64
-		what string
-	}{{both.Errors(), "failed"}, {both.Cancelled(), "cancelled"}, {both.Unanswered(), "without a response"}} {
+		n         uint64
+		one, many string
+	}{
+		{both[session.CallError], "error", "errors"}, {both[session.CallToolError], "isError", "isError"},
+		{both.Cancelled(), "cancelled", "cancelled"}, {both.Unanswered(), "without a response", "without a response"},
+	} {
 		if c.n > 0 {
-			parts = append(parts, t.p.paint(fmt.Sprintf("%d %s", c.n, c.what), red))
+			parts = append(parts, t.p.paint(plural(c.n, c.one, c.many), red))
 		}
 	}
 	t.l.printf("%s\n", strings.Join(parts, ", "))
@@ -258,7 +261,7 @@ func (t *statsText) sum(m *measured) {
 	}
 	t.l.printf("%s\n", line)
 	t.start("handshake", &m.Handshake, m.recordings)
-	t.start("first useful response", &m.Useful, m.recordings)
+	t.start("first result after the handshake", &m.Useful, m.recordings)
 }
 
 // start prints how long after the start of a recording something happened.

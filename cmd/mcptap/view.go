@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"iter"
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
@@ -22,13 +21,6 @@ func newViewer() *viewer { return new(viewer) }
 // row reads the next frame.
 func (v *viewer) row(f *tap.Frame) view.Row { return view.NewRow(v.tracker.Add(f)) }
 
-// An exportSource is a recording, or the readable part of one.
-type exportSource interface {
-	Info() (store.Info, error)
-	Frames(after uint64) iter.Seq2[tap.Frame, error]
-	WriteRaw(w io.Writer, f tap.Frame) error
-}
-
 // extendLive sets the duration of a live recording to the time until now, so that
 // pending requests show how long they have waited.
 func extendLive(info *store.Info, now time.Time) {
@@ -38,7 +30,7 @@ func extendLive(info *store.Info, now time.Time) {
 }
 
 // salvage exports the readable part of a recording and reports what is missing.
-func salvage(a *app, path string, write func(exportSource) error) error {
+func salvage(a *app, path string, write func(recording.Source) error) error {
 	rec, r, err := store.OpenSalvage(path)
 	if err != nil {
 		return err

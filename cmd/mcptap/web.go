@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
 )
 
@@ -83,7 +81,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	host, _, _ := net.SplitHostPort(o.listen)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir)})
+	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir), Version: programVersion()})
 	if o.child {
 		// Ctrl-C on a terminal is for the tap: open pages still show its end.
 		signal.Ignore(os.Interrupt)
@@ -169,16 +167,4 @@ func openBrowser(url string) error {
 	}
 	go func() { _ = cmd.Wait() }()
 	return nil
-}
-
-// errNoRecording is what is not in the list of recordings.
-var errNoRecording = errors.New("no such recording")
-
-// keyOf is how a recording is called in the viewer's URLs: by its id, or where
-// that is not its own by the name of its file.
-func keyOf(info *store.Info, count map[string]int) string {
-	if id := info.Header.ID; isPlainID(id) && count[id] == 1 {
-		return id
-	}
-	return filepath.Base(info.Path)
 }

@@ -1,82 +1,32 @@
 package report
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/junit"
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
-
-// The elements of JUnit XML that build servers agree on.
-type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
-}
-
-type junitSuite struct {
-	Name     string      `xml:"name,attr"`
-	Tests    int         `xml:"tests,attr"`
-	Failures int         `xml:"failures,attr"`
-	Cases    []junitCase `xml:"testcase"`
-}
-
-type junitCase struct {
-	Class   string        `xml:"classname,attr"`
-	Name    string        `xml:"name,attr"`
-	Time    string        `xml:"time,attr,omitempty"`
-	Failure *junitFailure `xml:"failure,omitempty"`
-	Out     string        `xml:"system-out,omitempty"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
-	Text    string `xml:",chardata"`
-}
 
 // JUnit writes a test suite for each comparison, with a test case for the session and one
 // for each group of calls. A case fails if one of its differences is a failure; the others
 // are its output. Recordings without a counterpart are the cases of another suite.
 func JUnit(w io.Writer, s *Set) error {
-	all := junitSuites{Name: "mcptap diff"}
+	var suites []junit.Suite
 	for _, r := range s.Reports {
-		all.Suites = append(all.Suites, newSuite(r, s))
+		suites = append(suites, newSuite(r, s))
 	}
 	if len(s.Unpaired) > 0 {
-		all.Suites = append(all.Suites, unpairedSuite(s))
+		suites = append(suites, unpairedSuite(s))
 	}
-	for i := range all.Suites {
-		suite := &all.Suites[i]
-		for _, c := range suite.Cases {
-			suite.Tests++
-			if c.Failure != nil {
-				suite.Failures++
-			}
-		}
-		all.Tests += suite.Tests
-		all.Failures += suite.Failures
-	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return junit.Write(w, "mcptap diff", suites)
 }
 
-func newSuite(r *diff.Report, s *Set) junitSuite {
-	suite := junitSuite{Name: escape.Escape(r.A.Name + " → " + r.B.Name)}
+func newSuite(r *diff.Report, s *Set) junit.Suite {
+	suite := junit.Suite{Name: escape.Escape(r.A.Name + " → " + r.B.Name)}
 	byCase := map[[2]string][]*diff.Difference{}
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -84,11 +34,11 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 		byCase[of] = append(byCase[of], d)
 	}
 	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *diff.Counts) {
-		c := junitCase{Class: escape.Escape(class), Name: escape.Escape(name)}
+		c := junit.Case{Class: escape.Escape(class), Name: escape.Escape(name)}
 		if took > 0 {
 			c.Time = fmt.Sprintf("%.6f", took.Seconds())
 		}
-		c.fill(of, counts, s)
+		fill(&c, of, counts, s)
 		suite.Cases = append(suite.Cases, c)
 	}
 	add("session", "opening and notifications", 0, byCase[[2]string{}], nil)
@@ -107,7 +57,7 @@ func newSuite(r *diff.Report, s *Set) junitSuite {
 }
 
 // fill adds the differences of a case. Counts includes those that are not listed.
-func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
+func fill(c *junit.Case, of []*diff.Difference, counts *diff.Counts, s *Set) {
 	var fails, others strings.Builder
 	var worst *diff.Difference
 	for _, d := range of {
@@ -123,11 +73,11 @@ func (c *junitCase) fill(of []*diff.Difference, counts *diff.Counts, s *Set) {
 	c.Out = others.String()
 	switch {
 	case worst != nil:
-		c.Failure = &junitFailure{strings.TrimPrefix(Location(worst)+": "+Means(worst), ": "), worst.Class.String(), fails.String()}
+		c.Failure = &junit.Message{Message: strings.TrimPrefix(Location(worst)+": "+Means(worst), ": "), Type: worst.Class.String(), Text: fails.String()}
 	case counts != nil && s.Fails:
 		for class := s.FailOn; class < diff.Classes; class++ {
 			if counts[class] > 0 {
-				c.Failure = &junitFailure{"there are differences that were not told", class.String(), ""}
+				c.Failure = &junit.Message{Message: "differences are not listed", Type: class.String()}
 			}
 		}
 	}
@@ -149,13 +99,13 @@ func describe(b *strings.Builder, d *diff.Difference) {
 	}
 }
 
-func unpairedSuite(s *Set) junitSuite {
-	suite := junitSuite{Name: "recordings"}
+func unpairedSuite(s *Set) junit.Suite {
+	suite := junit.Suite{Name: "recordings"}
 	for _, u := range s.Unpaired {
-		c := junitCase{Class: "recordings", Name: escape.Escape(u.Name)}
-		text := "only the " + u.directory() + " directory has it"
+		c := junit.Case{Class: "recordings", Name: escape.Escape(u.Name)}
+		text := "only in the " + u.directory() + " directory"
 		if s.Fails && s.FailOn <= diff.Behaviour {
-			c.Failure = &junitFailure{text, diff.Behaviour.String(), ""}
+			c.Failure = &junit.Message{Message: text, Type: diff.Behaviour.String()}
 		} else {
 			c.Out = text
 		}

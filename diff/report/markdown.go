@@ -38,7 +38,7 @@ func (m *markdown) report(r *diff.Report, s *Set) {
 		if r.AtLeast(s.FailOn) > 0 {
 			verdict = "**failed**"
 		}
-		m.printf("\nThe comparison %s: it fails from %s on.\n", verdict, s.FailOn)
+		m.printf("\nThe comparison %s. It fails if there are differences of class %s or worse.\n", verdict, s.FailOn)
 	}
 	m.sides(r)
 	for c := int(diff.Classes) - 1; c >= 0; c-- {

@@ -132,9 +132,9 @@ func Location(d *diff.Difference) string {
 		parts = append(parts, escape.Escape(d.Message))
 	}
 	switch d.In {
-	case diff.InReply:
-		parts = append(parts, "reply")
-	case diff.InCall, diff.InStray:
+	case diff.InClientResponse:
+		parts = append(parts, "client response")
+	case diff.InCall, diff.InUnmatched:
 		parts = append(parts, d.In.String())
 	}
 	if d.Path != "" {

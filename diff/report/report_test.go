@@ -270,7 +270,14 @@ func TestJUnitIsXML(t *testing.T) {
 	if err := JUnit(&b, hostile(t)); err != nil {
 		t.Fatal(err)
 	}
-	var back junitSuites
+	type counts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+	}
+	var back struct {
+		counts
+		Suites []counts `xml:"testsuite"`
+	}
 	if err := xml.Unmarshal(b.Bytes(), &back); err != nil {
 		t.Fatal(err)
 	}

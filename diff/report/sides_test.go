@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// weatherSides compares the two transcripts in testdata with so many rows.
+// weatherSides compares the two transcripts in testdata with at most most rows.
 func weatherSides(t *testing.T, rows int) *Sides {
 	t.Helper()
 	sides := weatherSessions(t)

@@ -2,10 +2,9 @@
 // (OTLP specification, OTLP/HTTP). Package export makes and encodes the spans.
 //
 // A [Sender] holds a bounded number of spans; [Sender.Send] blocks while too many are
-// queued. It retries for as long as there is no limit, so a collector that is away for
-// a while receives everything later. A process that reads a recording uses it, never
-// the tap itself.
+// queued. It retries without a limit, so that a collector that is down for a while
+// receives everything later. A process that reads a recording uses it, never the tap.
 //
-// The official SDK is not used: it would decode and encode each span once more, for a
-// queue. Protocol buffers and gRPC would be initialized at the start of every tap.
+// It does not use the official SDK, which would convert each span twice for a queue, and
+// initialize protocol buffers and gRPC at the start of every tap.
 package otlp

@@ -53,8 +53,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What may be sent again is, after the time that the collector asks for, and arrives
-// once.
+// TestRetries checks that spans are sent again after the Retry-After, and arrive once.
 func TestRetries(t *testing.T) {
 	c, heard := newCollector(t, func(n int, w http.ResponseWriter) {
 		switch n {
@@ -64,7 +63,7 @@ func TestRetries(t *testing.T) {
 		case 1:
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-	}), &said{}
+	}), &warnings{}
 	var waits []time.Duration
 	s := sender(t, c.URL, heard, func(_ context.Context, d time.Duration) error {
 		waits = append(waits, d)
@@ -82,27 +81,26 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A collector that stays busy is worth a word, as is one that will be for long, and one
-// that closes.
-func TestWarnsOfWhatLasts(t *testing.T) {
-	for name, answer := range map[string]func(int, http.ResponseWriter){
-		"does not take traces now: 504 Gateway Timeout; mcptap goes on trying": func(n int, w http.ResponseWriter) {
+// TestWarnings checks the warnings about a collector that stays busy, or closes connections.
+func TestWarnings(t *testing.T) {
+	for name, respond := range map[string]func(int, http.ResponseWriter){
+		"does not take traces now: 504 Gateway Timeout; mcptap keeps trying": func(n int, w http.ResponseWriter) {
 			if n < 5 {
 				w.WriteHeader(http.StatusGatewayTimeout)
 			}
 		},
-		"does not take traces now: 429 Too Many Requests; mcptap goes on trying": func(n int, w http.ResponseWriter) {
+		"does not take traces now: 429 Too Many Requests; mcptap keeps trying": func(n int, w http.ResponseWriter) {
 			if n < 1 {
 				w.Header().Set("Retry-After", "3600")
 				w.WriteHeader(http.StatusTooManyRequests)
 			}
 		},
-		"cannot be reached: EOF; mcptap goes on trying": func(n int, _ http.ResponseWriter) {
+		"cannot be reached: EOF; mcptap keeps trying": func(n int, _ http.ResponseWriter) {
 			if n < 2 {
 				panic(http.ErrAbortHandler)
 			}
 		},
-		"does not answer to the end: unexpected EOF; mcptap goes on trying": func(n int, w http.ResponseWriter) {
+		"ended its response early: unexpected EOF; mcptap keeps trying": func(n int, w http.ResponseWriter) {
 			if n < 2 {
 				w.Header().Set("Content-Length", "10")
 				w.WriteHeader(http.StatusInternalServerError)
@@ -111,7 +109,7 @@ func TestWarnsOfWhatLasts(t *testing.T) {
 			}
 		},
 	} {
-		c, heard := newCollector(t, answer), &said{}
+		c, heard := newCollector(t, respond), &warnings{}
 		s := sender(t, c.URL, heard, func(context.Context, time.Duration) error { return nil })
 		s.Send(nil, pings(1))
 		s.Close()
@@ -124,9 +122,10 @@ func TestWarnsOfWhatLasts(t *testing.T) {
 	}
 }
 
-// What may not be sent again is not, and is said once, without the secrets of the URL.
+// TestRefusals checks that refused spans are not sent again, and that the warning has no secrets
+// of the URL.
 func TestRefusals(t *testing.T) {
-	for name, answer := range map[string]func(http.ResponseWriter){
+	for name, respond := range map[string]func(http.ResponseWriter){
 		"refuses traces: 401 Unauthorized": func(w http.ResponseWriter) { w.WriteHeader(http.StatusUnauthorized) },
 		"refuses traces: 404 Not Found":    func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) },
 		"refuses traces: 500 Internal Server Error": func(w http.ResponseWriter) {
@@ -134,7 +133,7 @@ func TestRefusals(t *testing.T) {
 			_, _ = w.Write(make([]byte, 1<<20))
 		},
 		"refuses traces: 307 Temporary Redirect": func(w http.ResponseWriter) {
-			w.Header().Set("Location", "/elsewhere")
+			w.Header().Set("Location", "/other")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
 		"rejects 2 of 3 spans: too old": func(w http.ResponseWriter) {
@@ -147,7 +146,7 @@ func TestRefusals(t *testing.T) {
 			_, _ = w.Write([]byte(`{"partialSuccess":{"rejectedSpans":0,"errorMessage":"a hint"}}`))
 		},
 	} {
-		c, heard := newCollector(t, func(_ int, w http.ResponseWriter) { answer(w) }), &said{}
+		c, heard := newCollector(t, func(_ int, w http.ResponseWriter) { respond(w) }), &warnings{}
 		url := strings.Replace(c.URL, "http://", "http://user:pass@", 1) + "?token=s3cret"
 		s := sender(t, url, heard, func(context.Context, time.Duration) error {
 			t.Errorf("%s: sent again", name)
@@ -166,9 +165,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Nobody listens there. It goes on trying until there is a limit.
+// TestUnreachable checks that a Sender retries until its limit.
 func TestUnreachable(t *testing.T) {
-	c, heard := newCollector(t, nil), &said{}
+	c, heard := newCollector(t, nil), &warnings{}
 	c.Close()
 	tries := 0
 	var s *Sender
@@ -187,16 +186,16 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A collector that takes a request and never answers holds up whoever sends, in bounded
-// memory, until there is a limit: then it is waited for that long, and no longer.
+// TestHangs checks that a collector that never responds blocks Send, with bounded memory, until
+// the limit.
 func TestHangs(t *testing.T) {
-	asked, release := make(chan struct{}, 100), make(chan struct{})
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
 	c := newCollector(t, func(int, http.ResponseWriter) {
-		asked <- struct{}{}
+		arrived <- struct{}{}
 		<-release
 	})
 	defer close(release)
-	s := sender(t, c.URL, &said{}, nil)
+	s := sender(t, c.URL, &warnings{}, nil)
 	const n = 5000
 	sent, handed := make(chan struct{}), make(chan int, n+1)
 	go func() {
@@ -208,9 +207,9 @@ func TestHangs(t *testing.T) {
 		}
 		s.Close()
 	}()
-	<-asked
+	<-arrived
 	if len(handed) > maxQueue+3*export.SpansPerLine {
-		t.Errorf("%d spans were taken by somebody who does not answer", len(handed))
+		t.Errorf("%d spans were accepted without a response", len(handed))
 	}
 	s.Limit(time.Millisecond)
 	<-sent

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxQueue is the largest number of queued spans, beside a batch.
+	// maxQueue is the largest number of queued spans, without the current batch.
 	maxQueue = 1000
 	// batchPause is how long a batch waits for more spans.
 	batchPause = 250 * time.Millisecond
@@ -28,7 +28,7 @@ const (
 	// responseTime limits one request.
 	responseTime = 10 * time.Second
 	// maxResponse limits the bytes of a response that are read, maxMessage those of
-	// its message that are repeated.
+	// its message in a warning.
 	maxResponse = 64 << 10
 	maxMessage  = 200
 
@@ -39,13 +39,13 @@ const (
 	// longestPause limits Retry-After.
 	longestPause = 24 * time.Hour
 	// patience is the number of tries in a row after which a busy collector is worth
-	// a warning. One that asks for more than lastPause is at once.
+	// a warning. A Retry-After above lastPause is at once.
 	patience = 3
 )
 
 // TracesURL returns the URL for traces of the collector at a base URL: /v1/traces below
-// it, unless it ends so (OTLP Exporter Configuration, Endpoint URLs for OTLP/HTTP). The
-// error repeats nothing of the URL, which may hold a password.
+// it, unless it ends with that (OTLP Exporter Configuration, Endpoint URLs for OTLP/HTTP). The
+// error does not quote the URL, which may contain a password.
 func TracesURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -54,7 +54,7 @@ func TracesURL(raw string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("it begins with neither http:// nor https://")
 	case u.Hostname() == "":
-		return nil, errors.New("it names no host")
+		return nil, errors.New("it has no host")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	if !strings.HasSuffix(u.Path, "/v1/traces") {
@@ -86,13 +86,12 @@ type Config struct {
 	URL *url.URL
 	// Header is added to each request.
 	Header http.Header
-	// Program and Version are what made the spans.
+	// Program and Version made the spans.
 	Program, Version string
-	// Resource is added to the resource of all spans. Keys that they have already are
-	// skipped.
+	// Resource is added to the resource of all spans, except for keys that it has.
 	Resource []export.Attribute
-	// Warn is called once, with one line, when spans do not arrive. The line may
-	// repeat a message of the collector, but no secret of URL or Header.
+	// Warn is called once, with one line, when spans do not arrive. The line may quote the
+	// collector, but no secret of URL or Header.
 	Warn func(line string)
 }
 
@@ -103,7 +102,7 @@ type Sender struct {
 	queue  chan queued
 	done   chan struct{} // closed at the end of the sending goroutine
 	ctx    context.Context
-	cancel context.CancelFunc // gives up
+	cancel context.CancelFunc // stops retries
 	warned sync.Once
 	pause  func(context.Context, time.Duration) error
 }
@@ -121,7 +120,7 @@ func newSender(cfg Config, pause func(context.Context, time.Duration) error) *Se
 	s := &Sender{cfg: cfg, queue: make(chan queued, maxQueue), done: make(chan struct{}), pause: pause}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client.Timeout = responseTime
-	// Another URL would receive the header fields too.
+	// Another URL would receive the header fields.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	go s.run()
 	return s
@@ -149,10 +148,10 @@ func (s *Sender) Send(resource []export.Attribute, spans []export.Span) {
 	}
 }
 
-// Limit gives up what has not arrived after d. Any goroutine may call it.
+// Limit stops retries after d. Any goroutine may call it.
 func (s *Sender) Limit(d time.Duration) { time.AfterFunc(d, s.cancel) }
 
-// Close sends what is queued and returns when it has arrived or was given up.
+// Close sends the queued spans and returns when they have arrived, or after the limit.
 func (s *Sender) Close() {
 	close(s.queue)
 	<-s.done
@@ -197,18 +196,18 @@ func (s *Sender) post(batch []queued) {
 	}
 	body, err := export.OTLPLine(export.Scope{Program: s.cfg.Program, Version: s.cfg.Version, Resource: batch[0].resource}, spans)
 	if err != nil {
-		s.warn("is sent nothing: " + err.Error())
+		s.warn("receives no traces: " + err.Error())
 		return
 	}
 	for tries := 0; s.ctx.Err() == nil; tries++ {
-		again, done := s.try(body, len(batch))
+		next, done := s.try(body, len(batch))
 		if done || s.ctx.Err() != nil {
 			return
 		}
-		if !again.busy || tries+1 == patience || again.after > lastPause {
-			s.warn(again.why + "; mcptap goes on trying")
+		if !next.busy || tries+1 == patience || next.after > lastPause {
+			s.warn(next.why + "; mcptap keeps trying")
 		}
-		wait := again.after
+		wait := next.after
 		if wait == 0 {
 			wait = backoff(tries)
 		}
@@ -218,18 +217,18 @@ func (s *Sender) post(batch []queued) {
 	}
 }
 
-// A retry is why a request is sent again.
+// A retry is the reason for another try.
 type retry struct {
 	why   string
-	after time.Duration // what the collector asks for, or 0
+	after time.Duration // Retry-After, or 0
 	busy  bool          // it has responded
 }
 
 // try posts once. Done means that another try is pointless.
-func (s *Sender) try(body []byte, spans int) (again retry, done bool) {
+func (s *Sender) try(body []byte, spans int) (next retry, done bool) {
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.cfg.URL.String(), bytes.NewReader(body))
 	if err != nil {
-		s.warn("cannot be asked to take traces: " + reason(err))
+		s.warn("cannot receive traces: " + reason(err))
 		return retry{}, true
 	}
 	for name, values := range s.cfg.Header {
@@ -250,7 +249,7 @@ func (s *Sender) try(body []byte, spans int) (again retry, done bool) {
 		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout: // OTLP specification, Retryable Response Codes
 		return retry{why: "does not take traces now: " + resp.Status, after: retryAfter(resp.Header.Get("Retry-After"), time.Now()), busy: true}, false
 	case err != nil:
-		return retry{why: "does not answer to the end: " + reason(err)}, false
+		return retry{why: "ended its response early: " + reason(err)}, false
 	default:
 		s.warn("refuses traces: " + resp.Status)
 	}
@@ -271,13 +270,13 @@ func retryAfter(field string, now time.Time) time.Duration {
 }
 
 // backoff returns the pause after a number of tries, with a random part: many taps must
-// not come back at once.
+// not retry at once.
 func backoff(tries int) time.Duration {
 	d := min(firstPause<<min(tries, 5), lastPause)
 	return d/2 + rand.N(d)
 }
 
-// partial warns if the collector took only some spans (OTLP specification, Partial
+// partial warns if the collector accepted only some spans (OTLP specification, Partial
 // Success).
 func (s *Sender) partial(response []byte, spans int) {
 	var r struct {

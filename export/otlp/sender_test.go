@@ -20,18 +20,18 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// A collector is one that keeps what it gets, and answers as it is told.
+// A collector keeps the requests that it receives.
 type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
 	bodies   []string
-	// answer is what it does with a request, by its number; nil takes all.
-	answer func(n int, w http.ResponseWriter)
+	// respond handles a request, by its number; nil accepts all.
+	respond func(n int, w http.ResponseWriter)
 }
 
-func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *collector {
-	c := &collector{answer: answer}
+func newCollector(t *testing.T, respond func(n int, w http.ResponseWriter)) *collector {
+	c := &collector{respond: respond}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -41,8 +41,8 @@ func newCollector(t *testing.T, answer func(n int, w http.ResponseWriter)) *coll
 		n := len(c.bodies)
 		c.requests, c.bodies = append(c.requests, r), append(c.bodies, string(body))
 		c.mu.Unlock()
-		if c.answer != nil {
-			c.answer(n, w)
+		if c.respond != nil {
+			c.respond(n, w)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -58,26 +58,26 @@ func (c *collector) all() []string {
 	return slices.Clone(c.bodies)
 }
 
-// said are the warnings of a Sender.
-type said struct {
+// warnings collects the warnings of a Sender.
+type warnings struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (s *said) warn(line string) {
+func (s *warnings) warn(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, line)
 }
 
-func (s *said) all() []string {
+func (s *warnings) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines)
 }
 
-// sender is one to a collector, with what it does between two tries.
-func sender(t *testing.T, url string, heard *said, pause func(context.Context, time.Duration) error) *Sender {
+// sender makes a Sender with a pause between tries.
+func sender(t *testing.T, url string, heard *warnings, pause func(context.Context, time.Duration) error) *Sender {
 	t.Helper()
 	to, err := TracesURL(url)
 	if err != nil {
@@ -111,7 +111,7 @@ func about() export.About {
 	}
 }
 
-// pings are spans of some calls, and of one more that has no end.
+// pings returns the spans of n calls and of one without an end.
 func pings(n int) (spans []export.Span) {
 	x := export.NewSpans(about())
 	text := strings.Repeat("> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", n)
@@ -121,7 +121,7 @@ func pings(n int) (spans []export.Span) {
 	return append(spans, x.Open()...)
 }
 
-// A file is what a test compares of OTLP/JSON.
+// A file is the content of OTLP/JSON that a test compares.
 type file struct {
 	spans     map[string]string // by id
 	resources map[string]bool   // their attributes, sorted
@@ -167,16 +167,16 @@ func same(t *testing.T, name string, frames []tap.Frame) {
 	t.Helper()
 	var text strings.Builder
 	w := export.NewOTLP(&text, about())
-	c, heard := newCollector(t, nil), &said{}
+	c, heard := newCollector(t, nil), &warnings{}
 	live, x := sender(t, c.URL, heard, nil), export.NewSpans(about())
-	whose := about()
+	a := about()
 	for i := range frames {
 		if err := w.Add(&frames[i]); err != nil {
 			t.Fatal(err)
 		}
-		live.Send(export.Resource(&whose.Header, &whose.Facts), x.Add(&frames[i]))
+		live.Send(export.Resource(&a.Header, &a.Facts), x.Add(&frames[i]))
 	}
-	live.Send(export.Resource(&whose.Header, &whose.Facts), x.Open())
+	live.Send(export.Resource(&a.Header, &a.Facts), x.Open())
 	live.Close()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -200,8 +200,8 @@ func same(t *testing.T, name string, frames []tap.Frame) {
 	}
 }
 
-// What is sent is what the file has: of recorded sessions, which are those of the demo
-// and of other peers, and of what is hostile, whatever is set for the SDK of others.
+// TestSentAsInTheFile checks that spans are sent as in a file, for the recorded sessions and for
+// hostile frames, whatever the settings of the SDK.
 func TestSentAsInTheFile(t *testing.T) {
 	for name, value := range map[string]string{
 		"OTEL_SPAN_EVENT_COUNT_LIMIT": "1", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "3", "OTEL_TRACES_SAMPLER": "always_off",
@@ -240,12 +240,12 @@ func TestSentAsInTheFile(t *testing.T) {
 `+strings.Repeat(`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`+"\n", 400)+`< {"jsonrpc":"2.0","id":1,"result":{}}`))
 }
 
-// Peers name themselves while a recording is made: what is sent then says so.
-func TestResourceThatBecomesKnown(t *testing.T) {
-	c, heard := newCollector(t, nil), &said{}
-	s, whose, spans := sender(t, c.URL, heard, nil), about(), pings(3)
-	s.Send(export.Resource(&whose.Header, &session.Facts{}), spans[:1])
-	s.Send(export.Resource(&whose.Header, &whose.Facts), spans[1:])
+// TestLaterResource checks spans a client and server become known later.
+func TestLaterResource(t *testing.T) {
+	c, heard := newCollector(t, nil), &warnings{}
+	s, a, spans := sender(t, c.URL, heard, nil), about(), pings(3)
+	s.Send(export.Resource(&a.Header, &session.Facts{}), spans[:1])
+	s.Send(export.Resource(&a.Header, &a.Facts), spans[1:])
 	s.Close()
 	if f := read(t, c.all()); len(f.resources) != 2 || len(f.spans) != 4 || len(heard.all()) > 0 {
 		t.Errorf("%v %q", f, heard.all())
@@ -257,7 +257,7 @@ func TestResourceThatBecomesKnown(t *testing.T) {
 }
 
 func TestResourceAttributes(t *testing.T) {
-	c, heard := newCollector(t, nil), &said{}
+	c, heard := newCollector(t, nil), &warnings{}
 	to, _ := TracesURL(c.URL)
 	s := NewSender(Config{URL: to, Warn: heard.warn, Resource: Attributes(" team = a%2Cb%20c ,service.name=other,odd=%zz,,=1,none")})
 	s.Send(export.Resource(&tap.Header{}, &session.Facts{}), pings(1))

@@ -159,10 +159,10 @@ func (p Pattern) Matches(path jsontree.Path) bool { return p.match(path, false) 
 // Exactly reports whether the pattern matches a path itself.
 func (p Pattern) Exactly(path jsontree.Path) bool { return p.match(path, true) }
 
-// maxMatched is how many steps of a path are looked at.
+// maxMatched is the maximum number of steps of a path that are compared.
 const maxMatched = 256
 
-// match walks both at once. Only the last deep step needs to be tried elsewhere, as the
+// match walks both at once. Only the last deep step needs to be tried at other positions, as the
 // first match of those before it leaves the most to what follows.
 func (p Pattern) match(path jsontree.Path, whole bool) bool {
 	path = path[:min(len(path), maxMatched)]

@@ -37,7 +37,7 @@ type doc struct {
 }
 
 // A node is a value. It is followed by its descendants in the order of the text; next is
-// the index behind the last of them.
+// the index after the last of them.
 type node struct {
 	sums
 	name             uint64 // the hash of its name

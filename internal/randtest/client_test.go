@@ -96,7 +96,7 @@ func (c *client) has(s *Step) bool {
 	return len(got.body) >= c.upTo[s]
 }
 
-// blocks cuts the body of an event stream behind each empty line.
+// blocks splits the body of an event stream after each empty line.
 func blocks(b []byte) (all []string) {
 	text := string(b)
 	for {

@@ -164,9 +164,9 @@ func (p *Plan) received(x *Exchange, server bool, v Vars) string {
 	return b.String()
 }
 
-// elsewhere returns the plan of the same messages on another transport, nil if there is
+// onTransport returns the plan of the same messages on another transport, nil if there is
 // none: from HTTP what is said on stdio, without what HTTP refused; from stdio a WebSocket.
-func (p *Plan) elsewhere() *Plan {
+func (p *Plan) onTransport() *Plan {
 	q := *p
 	q.Steps, q.Exit = nil, 0
 	switch {

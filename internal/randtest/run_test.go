@@ -143,7 +143,7 @@ func (t *trial) run() {
 	t.check(instant, func() error { return t.onMock(t.p, t.p.Vars, false, "instant") })
 	t.check(eager, func() error { return t.onMock(t.p, t.p.Vars, true, "instant") })
 	t.check(cross, func() error {
-		if other := t.p.elsewhere(); other != nil {
+		if other := t.p.onTransport(); other != nil {
 			return t.onMock(other, other.Vars, false, "")
 		}
 		return nil

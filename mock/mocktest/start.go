@@ -13,12 +13,12 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
-	"github.com/mcptap/mcptap/mock/recorded"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 )
 
-// maxUnasked is the number of unsent requests that are reported.
-const maxUnasked = 20
+// maxUnrequested is the number of unsent requests that are reported.
+const maxUnrequested = 20
 
 // A Mock plays the server of a recording, until the test ends.
 type Mock struct {
@@ -55,7 +55,7 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 			t.Fatalf("mocktest: %v", err)
 		}
 	}
-	rec, err := recorded.Load(context.Background(), file, c.replay)
+	rec, err := mock.Load(recording.Frames(context.Background(), file), c.replay)
 	if err != nil {
 		t.Fatalf("mocktest: %v", err)
 	}
@@ -186,11 +186,11 @@ func (m *Mock) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.config.verify {
-		for _, n := range m.coverage.Unasked(maxUnasked) {
+		for _, n := range m.coverage.Unrequested(maxUnrequested) {
 			m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
 		}
-		if asked, all := m.coverage.Asked(), m.coverage.Recorded(); asked < all {
-			m.t.Logf("mock of %s: %d of the %d recorded requests were asked for", m.file, asked, all)
+		if asked, all := m.coverage.Sent(), m.coverage.Recorded(); asked < all {
+			m.t.Logf("mock of %s: %d of the %d recorded requests were sent", m.file, asked, all)
 		}
 	}
 }

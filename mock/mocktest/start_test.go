@@ -165,11 +165,11 @@ func TestFailures(t *testing.T) {
 		{name: "nothing", talk: func(testing.TB, io.Writer, *bufio.Reader) {}},
 		{
 			name: "a miss", talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, miss) },
-			want: `mock of testdata/session.txtar: no recorded answer for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Oslo", live "\u001b[31mRome")`,
+			want: `mock of testdata/session.txtar: no recorded response for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Oslo", live "\u001b[31mRome")`,
 		},
 		{
 			name: "not all of it", opts: []Option{Verify()}, talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, hello) },
-			want: "frame 4, tools/call forecast, was not asked for", log: "1 of the 2 recorded requests were asked for",
+			want: "frame 4, tools/call forecast, was not requested", log: "1 of the 2 recorded requests were sent",
 		},
 		{
 			name: "more than recorded", opts: []Option{Match("subset")}, log: "matches only at the level subset",
@@ -185,7 +185,7 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			name: "strictly, again", opts: []Option{Strict()},
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 2, hello, hello) }, want: "no recorded answer for initialize",
+			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 2, hello, hello) }, want: "no recorded response for initialize",
 		},
 		{
 			name: "on purpose", opts: []Option{Fault(1, "error=-32000 initialize")},
@@ -363,7 +363,7 @@ func TestURLFailures(t *testing.T) {
 		}
 		answer.Body.Close()
 	})
-	for _, want := range []string{"no recorded answer for tools/list", "frame 4, tools/call forecast, was not asked for"} {
+	for _, want := range []string{"no recorded response for tools/list", "frame 4, tools/call forecast, was not requested"} {
 		if !strings.Contains(got, want) || strings.Contains(got, "frame 1,") {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -157,7 +157,7 @@ func (m *Masker) credentials(scheme, value string) string {
 // other fields, so that some put a token there.
 const maxProtocol = 40
 
-// announces are subprotocols behind which a credential stands.
+// announces are subprotocols that precede a credential.
 var announces = map[string]bool{"bearer": true, "token": true, "access_token": true, "authorization": true, "auth": true, "jwt": true}
 
 func (m *Masker) protocols(list string) string {

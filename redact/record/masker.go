@@ -22,7 +22,7 @@ import (
 // wherever it occurs.
 //
 // The same value has the same pseudonym throughout a recording, so that sessions can
-// still be told apart. Without the key a guess at a value cannot be checked against its
+// still be distinguished. Without the key a guess at a value cannot be checked against its
 // pseudonym.
 type Masker struct {
 	next    tap.Recorder
@@ -63,7 +63,7 @@ const maskPrefix = "masked:"
 // word.
 func (m *Masker) pseudonym(value string) string { return m.known(value, false) }
 
-// secret is pseudonym for a value that is nothing but a credential.
+// secret is pseudonym for a value that is only a credential.
 func (m *Masker) secret(value string) string { return m.known(value, true) }
 
 func (m *Masker) known(value string, certain bool) string {
@@ -106,28 +106,27 @@ type maskedLane struct {
 	// which is the first that has anything but comments.
 	endpoint bool
 	held     []byte // of the frame in work
-	over     bool   // nothing is recorded any more
+	over     bool   // nothing more is recorded
 	names    []string
 	notes    []string
 }
 
 const (
-	// maxSecretBody is how many bytes of a body are held for masking. Bodies with
-	// tokens have a few KiB; a longer one is not recorded.
+	// maxSecretBody is the maximum size of a body that is held for masking. Bodies with
+	// tokens have a few KiB. A larger one is not recorded.
 	maxSecretBody = 64 << 10
-	// maxEndpoint is how many bytes of an event are held that may be the endpoint
-	// event.
+	// maxEndpoint is the maximum size of an event that may be the endpoint event.
 	maxEndpoint = 8 << 10
 )
 
-// find returns an exchange that is open, nil if it is not.
+// find returns an open exchange, or nil.
 func (m *Masker) find(exchange uint64) *masked {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.open[exchange]
 }
 
-// Chunk implements [tap.Recorder]. Nothing of stdio is masked.
+// Chunk implements [tap.Recorder]. Stdio is not masked.
 func (m *Masker) Chunk(lane tap.Lane, p []byte) { m.next.Chunk(lane, p) }
 
 // Event implements [tap.Recorder].
@@ -155,7 +154,7 @@ func (m *Masker) request(exchange uint64, e *tap.Event) {
 	x := &masked{method: e.Method, secret: hasSecretPath(e.Target)}
 	x.lanes[0].head(e.Header)
 	if x.lanes[0].media == typeForm {
-		x.secret = true // the response to a form may have a token
+		x.secret = true // the response to a form may contain a token
 	}
 	e.Header, e.Masked = m.fields(e.Header, e.Masked)
 	target, names := m.url(e.Target)
@@ -168,7 +167,7 @@ func (m *Masker) request(exchange uint64, e *tap.Event) {
 	m.open[exchange] = x
 }
 
-// head takes the fields that describe a body.
+// head reads the header fields that describe a body.
 func (l *maskedLane) head(header [][2]string) {
 	l.media, l.coded = "", false
 	for _, f := range header {
@@ -182,7 +181,7 @@ func (l *maskedLane) head(header [][2]string) {
 	}
 }
 
-// rewrite masks what a tap changed.
+// rewrite masks the changes that the tap made.
 func (m *Masker) rewrite(e *tap.Event) {
 	mask := func(s string) string { s, _ = m.url(s); return s }
 	if name, ok := strings.CutPrefix(e.What, "header "); ok {
@@ -191,7 +190,7 @@ func (m *Masker) rewrite(e *tap.Event) {
 	e.Before, e.After = mask(e.Before), mask(e.After)
 }
 
-// end masks the end of an exchange, and says in it what was masked of the bodies.
+// end masks the end of an exchange and lists in it what was masked in the bodies.
 func (m *Masker) end(exchange uint64, e *tap.Event) {
 	x := m.find(exchange)
 	m.mu.Lock()
@@ -217,7 +216,7 @@ func (m *Masker) end(exchange uint64, e *tap.Event) {
 		e.Masked = appendNew(e.Masked, name)
 	}
 	for _, at := range []tap.Lane{tap.ToServer, tap.ToClient} {
-		if h := m.repeats.take(stream{exchange, at}); len(h.Data) > 0 { // the frame has no end
+		if h := m.repeats.take(stream{exchange, at}); len(h.Data) > 0 { // the frame was not complete
 			m.next.Piece(exchange, at, h.form, h.Data, false)
 		}
 	}
@@ -243,7 +242,7 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 	}
 	switch {
 	case l.mask != nil:
-		if form != tap.FormBody { // what follows could not be decoded
+		if form != tap.FormBody { // the next piece could not be decoded
 			l.withhold("the rest of the body was not recorded, as there may be tokens in it")
 		}
 		if p, ok := l.body(p, end); ok {
@@ -258,7 +257,7 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 	}
 }
 
-// masks decides whether a body is masked, and how: nil if it is not.
+// masks returns the function that masks a body, nil if the body is not masked.
 func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string) {
 	switch {
 	case l.media == typeForm:
@@ -276,7 +275,7 @@ func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string)
 	return nil
 }
 
-// withhold records nothing more of a lane, for a reason.
+// withhold stops recording a lane, for a reason.
 func (l *maskedLane) withhold(why string) {
 	if !l.over {
 		l.over, l.held = true, nil
@@ -284,7 +283,7 @@ func (l *maskedLane) withhold(why string) {
 	}
 }
 
-// body holds a body until its end, and returns it with its secrets masked.
+// body holds a body until its end and returns it with its secrets masked.
 func (l *maskedLane) body(p []byte, end bool) (out []byte, ok bool) {
 	if !l.over && len(l.held)+len(p) > maxSecretBody {
 		l.withhold(fmt.Sprintf("the body was not recorded, as there may be tokens in it and it has more than %d KiB", maxSecretBody>>10))
@@ -307,8 +306,8 @@ func (l *maskedLane) body(p []byte, end bool) (out []byte, ok bool) {
 	return out, true
 }
 
-// event holds an event that may be the endpoint event, and returns it with the session
-// id in its URL masked.
+// event holds an event that may be the endpoint event and returns it with the session id in
+// its URL masked.
 func (l *maskedLane) event(m *Masker, p []byte, end bool) (out []byte, ok bool) {
 	l.held = append(l.held, p...)
 	if !end && len(l.held) <= maxEndpoint {
@@ -331,7 +330,7 @@ func (l *maskedLane) event(m *Masker, p []byte, end bool) (out []byte, ok bool) 
 	return slices.Concat(out[:from], []byte(url), out[to:]), true
 }
 
-// pass hands on bytes, without the values that are known.
+// pass records bytes without the known values.
 func (m *Masker) pass(exchange uint64, at tap.Lane, form tap.Form, p []byte, end bool) {
 	values := m.values.Load()
 	if values == nil {

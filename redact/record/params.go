@@ -11,9 +11,9 @@ import (
 	"github.com/mcptap/mcptap/redact"
 )
 
-// passingNames are the parameters of OAuth, of the sessions of HTTP+SSE and of signed
-// URLs whose values are secret in URLs, in forms and in JSON of OAuth, beside those that
-// [redact.SecretName] knows. Elsewhere the names have other meanings. Lower case.
+// passingNames are parameters of OAuth, of HTTP+SSE sessions and of signed URLs that are
+// secret in URLs, forms and OAuth JSON, in addition to those of [redact.SecretName]. In
+// other contexts the names have other meanings. They are in lower case.
 var passingNames = map[string]bool{
 	"assertion": true, "code": true, "user_code": true, "state": true, "sid": true, "sig": true, "signature": true,
 }
@@ -22,9 +22,8 @@ func isSecretName(name string) bool {
 	return passingNames[strings.ToLower(name)] || redact.SecretName(name) || isKey(name)
 }
 
-// secretPaths are the last or last but one segments of the paths of endpoints
-// whose bodies have such parameters (RFC 6749, 7009, 7591, 7592, 7662, 8628,
-// 9126).
+// secretPaths are the last or second last path segments of endpoints whose bodies have such
+// parameters (RFC 6749, 7009, 7591, 7592, 7662, 8628, 9126).
 var secretPaths = map[string]bool{
 	"token": true, "tokens": true, "register": true, "registration": true,
 	"revoke": true, "revocation": true, "introspect": true, "introspection": true,
@@ -33,7 +32,7 @@ var secretPaths = map[string]bool{
 	"access_token": true, "accesstoken": true, "refresh": true, "oauth": true, "signin": true, "sign-in": true, "bc-authorize": true,
 }
 
-// hasSecretPath reports whether a request's target is such an endpoint.
+// hasSecretPath reports whether a request target is such an endpoint.
 func hasSecretPath(target string) bool {
 	if u, err := url.Parse(target); err == nil {
 		target = u.EscapedPath()
@@ -57,8 +56,8 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// url masks the user, the parameters and what looks random in the path of a URL, or of
-// a request target, and returns their names.
+// url masks the user, the parameters and the random-looking path segments of a URL or
+// request target, and returns their names.
 func (m *Masker) url(raw string) (masked string, names []string) {
 	place, params := raw, ""
 	if start := strings.IndexAny(raw, "?#") + 1; start > 0 {
@@ -84,8 +83,7 @@ func (m *Masker) url(raw string) (masked string, names []string) {
 	return authority + path + params, names
 }
 
-// path masks the segments of a path that look random. Some servers take their key from
-// there.
+// path masks the random-looking segments of a path. Some servers have a key in their path.
 func (m *Masker) path(path string) (out string, masked bool) {
 	segments := strings.FieldsFunc(path, isSlash)
 	if !slices.ContainsFunc(segments, looksRandom) {
@@ -110,16 +108,15 @@ func (m *Masker) path(path string) (out string, masked bool) {
 	return b.String(), true
 }
 
-// isSlash reports whether a rune ends a segment: ? and # do too, as a place ends with
-// one.
+// isSlash reports whether a rune ends a path segment, which includes ? and #.
 func isSlash(r rune) bool { return r == '/' || r == '?' || r == '#' }
 
-// looksRandom reports whether a text looks as if a machine had drawn it: it is long, and
-// letters and digits, or small letters and capitals, follow each other as in no word.
+// looksRandom reports whether a text looks machine-generated: it is long, and letters and
+// digits, or upper and lower case, alternate as in no word.
 func looksRandom(s string) bool {
 	const (
-		least = 16 // bytes, without what parts words
-		word  = 4  // how long pieces of one kind are on average, at most
+		least = 16 // bytes, without word separators
+		word  = 4  // maximum average length of a run of one kind
 	)
 	n, turns, digits, letters := 0, 0, 0, 0
 	last := byte(0)
@@ -148,8 +145,7 @@ func looksRandom(s string) bool {
 	return n >= least && digits >= 2 && letters >= 2 && (turns+1)*word >= n
 }
 
-// form masks the values of a list of parameters. Everything else stays as it
-// is.
+// form masks the values of a list of parameters. Everything else is unchanged.
 func (m *Masker) form(raw string) (masked string, names []string) {
 	var b strings.Builder
 	for raw != "" {
@@ -173,8 +169,7 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 	return b.String(), names
 }
 
-// multipart masks the fields of a form in parts that have secret names
-// (RFC 7578).
+// multipart masks the fields of a multipart form that have secret names (RFC 7578).
 func (m *Masker) multipart(p []byte) (masked []byte, names []string) {
 	var out []byte
 	for {
@@ -197,7 +192,7 @@ func (m *Masker) multipart(p []byte) (masked []byte, names []string) {
 	}
 }
 
-// partField is the head of a part that is a field of a form.
+// partField matches the header of a part that is a form field.
 var partField = regexp.MustCompile(`(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]*)"[^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n`)
 
 // unnamed masks a body whose type does not distinguish a form from JSON.
@@ -212,8 +207,8 @@ func (m *Masker) unnamed(p []byte) (masked []byte, names []string) {
 	return []byte(form), names
 }
 
-// named masks the value of a secret name. Other meanings have what is secret in OAuth
-// alone, and the ids of sessions may be words.
+// named masks the value of a secret name. Values that are secret only in OAuth may be other
+// things elsewhere, and session ids may be words.
 func (m *Masker) named(name, value string) string {
 	if redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session") {
 		return m.secret(value)
@@ -221,8 +216,7 @@ func (m *Masker) named(name, value string) string {
 	return m.pseudonym(value)
 }
 
-// unescape is [url.QueryUnescape] that takes what is not escaped by the book as
-// it is.
+// unescape is like [url.QueryUnescape] but keeps invalid escapes.
 func unescape(s string) string {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		return plain
@@ -230,7 +224,7 @@ func unescape(s string) string {
 	return s
 }
 
-// appendNew appends s unless the list has it, in upper case or lower.
+// appendNew appends s unless the list contains it, ignoring case.
 func appendNew(list []string, s string) []string {
 	for _, have := range list {
 		if strings.EqualFold(have, s) {
@@ -240,8 +234,8 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// json masks the strings that stand behind secret names, at any depth. It reads
-// what is not JSON, or is cut off, just as well, and leaves all else as it is.
+// json masks the strings after secret names, at any depth. It also reads truncated JSON and
+// other texts, and leaves everything else unchanged.
 func (m *Masker) json(p []byte) (masked []byte, names []string) {
 	out := make([]byte, 0, len(p)+64)
 	for i := 0; i < len(p); {
@@ -272,9 +266,8 @@ func (m *Masker) json(p []byte) (masked []byte, names []string) {
 	return out, names
 }
 
-// secretEnd returns where the value at p[i] ends if it can hold a secret: a
-// string, or a list or an object with all that is in it. Numbers and words
-// cannot; error codes are numbers.
+// secretEnd returns the end of the value at p[i] if it can contain a secret: a string, a
+// list or an object. Numbers and words cannot, as error codes are numbers.
 func secretEnd(p []byte, i int) int {
 	switch p[i] {
 	case '"':
@@ -301,7 +294,7 @@ func secretEnd(p []byte, i int) int {
 	return len(p)
 }
 
-// stringEnd returns where the string that begins at p[i] ends, quote included.
+// stringEnd returns the end of the string at p[i], including the quote.
 func stringEnd(p []byte, i int) int {
 	for i++; i < len(p); i++ {
 		switch p[i] {
@@ -321,8 +314,8 @@ func skipSpace(p []byte, i int) int {
 	return i
 }
 
-// plainString returns what a JSON string says. What is none is taken as it is,
-// without its quotes.
+// plainString returns the value of a JSON string. Invalid strings are returned as they are,
+// without their quotes.
 func plainString(raw []byte) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -1,12 +1,12 @@
-// Package record stands between a tap and its recorder and redacts what is
-// recorded: no secret that package redact finds ever reaches the store's queue,
-// which is on the disk. What is forwarded is not touched.
+// Package record redacts what a tap records, between the tap and its recorder. No
+// secret that package redact finds reaches the queue of the store, which is on disk.
+// Forwarded bytes are not changed.
 //
-// A secret may be anywhere in a frame, so a frame is handed on when it is whole: a
-// line at its end, an HTTP body at its end. Its time is then that of its last
-// byte, and how long it took to arrive is not known. What was not whole when the
-// tap was killed is lost. Of a frame longer than [MaxFrame], or for which there is no
-// room beside others (see [MaxHeld]), only that is recorded that it was withheld.
+// A secret may be anywhere in a frame, so a frame is recorded when it is complete: a
+// line or an HTTP body at its end. Its time is then that of its last byte, and the
+// duration of its arrival is unknown. Incomplete frames are lost when the tap is killed.
+// A frame longer than [MaxFrame], or beyond the memory for all frames ([MaxHeld]), is
+// withheld: only this fact is recorded.
 package record
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// MaxFrame is how many bytes of a frame are held until it is whole, and MaxHeld how many
-// of the frames of all streams together.
+// MaxFrame is the maximum number of bytes of an incomplete frame that are held, and
+// MaxHeld that of the frames of all streams together.
 const (
 	MaxFrame = 16 << 20
 	MaxHeld  = 64 << 20
 )
 
-// A guard is a Redactor for several goroutines.
+// A guard serializes the use of a Redactor.
 type guard struct {
 	mu  sync.Mutex
 	r   *redact.Redactor
 	seq uint64
 }
 
-// frame returns the bytes to record. A fault in the redaction must not end the
-// tap, and must not let a secret through either.
+// frame returns the bytes to record. A panic in the redaction must not end the tap, and
+// must not leak a secret either.
 func (g *guard) frame(lane tap.Lane, form tap.Form, raw []byte) (out []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,21 +52,22 @@ func (g *guard) event(e tap.Event) tap.Event {
 		return e
 	}
 	redacted, err := tap.ParseEvent(out)
-	if err != nil { // it was an event, and has other texts now
+	if err != nil { // it was an event and is now invalid
 		return tap.Event{Name: e.Name}
 	}
 	return redacted
 }
 
-// A held frame is one that is not whole yet.
+// A held is an incomplete frame.
 type held struct {
 	bytes []byte
 	form  tap.Form
-	// over counts what came beyond MaxFrame or MaxHeld, and what was dropped with it.
+	// over is the number of bytes beyond MaxFrame or MaxHeld, including those dropped with
+	// them.
 	over int
 }
 
-// add holds bytes, if there is room for them.
+// add holds bytes if there is room for them.
 func (h *held) add(p []byte, room int) {
 	if h.over > 0 || len(h.bytes)+len(p) > MaxFrame || len(p) > room {
 		h.over += len(h.bytes) + len(p)
@@ -76,7 +77,7 @@ func (h *held) add(p []byte, room int) {
 	h.bytes = append(h.bytes, p...)
 }
 
-// take returns what is to be recorded of what is held.
+// take returns the bytes to record.
 func (h *held) take(g *guard, lane tap.Lane) []byte {
 	if h.over > 0 {
 		return redact.Withheld(int64(h.over))
@@ -100,12 +101,12 @@ type Recorder struct {
 	total int // bytes held
 }
 
-// New returns a Recorder in front of another. The Redactor is its own then.
+// New returns a Recorder that records to next. It takes ownership of the Redactor.
 func New(r *redact.Redactor, next tap.Recorder) *Recorder {
 	return &Recorder{guard: guard{r: r}, next: next, open: map[stream]*held{}}
 }
 
-// Chunk implements [tap.Recorder]. What ends a line is recorded when it returns.
+// Chunk implements [tap.Recorder]. A complete line is recorded before it returns.
 func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
 	last := len(p) == 0
 	for len(p) > 0 {
@@ -123,7 +124,7 @@ func (r *Recorder) Chunk(lane tap.Lane, p []byte) {
 	}
 }
 
-// line hands on the line of a lane that p ends.
+// line records the line of a lane that p completes.
 func (r *Recorder) line(lane tap.Lane, p []byte) {
 	if out, _ := r.add(stream{lane: lane}, tap.FormLine, p, true); len(out) > 0 {
 		r.next.Chunk(lane, out)
@@ -137,8 +138,8 @@ func (r *Recorder) Piece(exchange uint64, lane tap.Lane, form tap.Form, p []byte
 	}
 }
 
-// add holds bytes of a stream's frame. At the frame's end it returns what is to be
-// recorded, and the form that its first bytes had.
+// add holds bytes of the frame of a stream. At the end of the frame it returns the bytes to
+// record and the form of its first bytes.
 func (r *Recorder) add(key stream, form tap.Form, p []byte, end bool) ([]byte, tap.Form) {
 	r.mu.Lock()
 	h := r.open[key]
@@ -165,8 +166,7 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	r.next.Event(exchange, r.guard.event(e))
 }
 
-// Flush hands on the frames that were begun and never ended, before the recording
-// is closed.
+// Flush records the incomplete frames. It must be called before the recording is closed.
 func (r *Recorder) Flush() {
 	r.mu.Lock()
 	open := r.open

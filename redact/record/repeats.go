@@ -7,21 +7,21 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// repeats masks what was masked before wherever it is repeated: in a body, in an error,
-// in a target. A secret may lie across two pieces of a frame, so the beginning of what
-// may be one is held until the next piece.
+// repeats masks values that were masked before wherever they are repeated: in a body, an
+// error, a target. As a secret may span two pieces of a frame, the possible beginning of
+// one is held until the next piece.
 type repeats struct {
 	mu   sync.Mutex
 	held map[stream]heldPiece
 }
 
-// A heldPiece is the end of the pieces so far, of fewer bytes than a secret has.
+// A heldPiece is the end of the previous pieces, shorter than a secret.
 type heldPiece struct {
 	form tap.Form
 	redact.Held
 }
 
-// piece returns what can be recorded after another piece.
+// piece returns the bytes to record after another piece.
 func (r *repeats) piece(values *redact.Values, at stream, form tap.Form, p []byte, end bool) []byte {
 	out, hold := values.Stream(r.take(at).Held, p, end)
 	if !end {
@@ -40,7 +40,7 @@ func (r *repeats) take(at stream) heldPiece {
 	return h
 }
 
-// event masks what is repeated in an event.
+// event masks repeated values in an event.
 func (r *repeats) event(values *redact.Values, e *tap.Event) {
 	for _, text := range []*string{&e.Target, &e.Error, &e.Reason, &e.Before, &e.After} {
 		*text = values.Text(*text)

@@ -122,7 +122,7 @@ func (p *player) inBatch(n int) bool {
 func (p *player) relaxed(n int, m *jsonrpc.Message) {
 	q := &p.pool.all[n]
 	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: fmt.Sprintf("the server asked %s differently than in #%d, and got the answer to that", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
+		Text: fmt.Sprintf("the server sent %s, which differs from #%d; it got the recorded response", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
 }
 
 // phrase names a request.
@@ -226,7 +226,7 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 		if value == nil {
 			complete = false
 			p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
-				Text: fmt.Sprintf("the server asked %s, to which no answer was recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
+				Text: fmt.Sprintf("the server sent %s, for which no response was recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
 			continue
 		}
 		if !exact {

@@ -48,7 +48,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// rewritten puts something between a server and its client, which is told each line
+// rewritten runs a filter between a server and its client, which receives each line
 // of the server's and returns what goes on.
 func rewritten(serve func(io.Reader, io.Writer), line func([]byte) [][]byte) func(io.Reader, io.Writer) {
 	return func(in io.Reader, out io.Writer) {

@@ -15,7 +15,7 @@ import (
 )
 
 // A Conn is a connection to a server; see [Stdio], [HTTP], [SSE] and [WebSocket]. It handles
-// what its transport needs beside the messages, such as the session id, the header fields and
+// what its transport needs in addition to the messages, such as the session id, the header fields and
 // the GET stream.
 type Conn interface {
 	// Open connects to the server. Events go to the channel until Close.
@@ -143,7 +143,7 @@ type refused struct {
 
 func (e *refused) Error() string { return e.text }
 
-// refusal returns the error for an HTTP response. Words describe it beside its status.
+// refusal returns the error for an HTTP response. Words describe it in addition to its status.
 func refusal(res *http.Response, words string, body []byte) error {
 	const most = 200
 	text := "HTTP " + res.Status

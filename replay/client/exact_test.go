@@ -359,7 +359,7 @@ func TestDeclined(t *testing.T) {
 >{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + modernMeta + `}}
 {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","tools":[]}}
 `
-	const unsent = "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)"
+	const unsent = "unsent: 2 requests were not sent: tools/call a (#4), tools/call b (#6)"
 	for name, c := range map[string]struct {
 		frames   string
 		revision jsonrpc.Revision
@@ -375,7 +375,7 @@ func TestDeclined(t *testing.T) {
 		"other versions": {twoCalls, jsonrpc.Rev20260728, `"result":{"supportedVersions":["2027-01-01"]}`,
 			[]string{"version: the server speaks 2027-01-01, not 2026-07-28", unsent}},
 		"an error, in the earlier era": {modern, jsonrpc.Rev20251125, `"error":{"code":-32601,"message":"Method not found"}`,
-			[]string{"refused: initialize was refused: -32601 Method not found", "unsent: tools/list (#1) was never played"}},
+			[]string{"refused: initialize was refused: -32601 Method not found", "unsent: tools/list (#1) was not sent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func (p *player) unanswered(f *pending, err error) {
 		return
 	}
 	if f.request < 0 {
-		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s was not answered: %v", f.method, err)})
+		p.opt.Note(Note{Kind: NoteRefused, Method: f.method, Text: fmt.Sprintf("%s got no response: %v", f.method, err)})
 		return
 	}
 	a := &p.plan.requests[f.request]
@@ -38,7 +38,7 @@ func (p *player) unanswered(f *pending, err error) {
 	}
 	p.set(f.request, failed)
 	if a.answer != (session.Ref{}) {
-		p.note(NoteRefused, a, fmt.Sprintf("%s was not answered: %v", p.name(a), err))
+		p.note(NoteRefused, a, fmt.Sprintf("%s got no response: %v", p.name(a), err))
 		p.unopened(f.method)
 	}
 }
@@ -106,7 +106,7 @@ const maxSilence = 3
 
 // timedOut notes that a request timed out. After maxSilence of them the server is given up.
 func (p *player) timedOut(a *request, limit time.Duration) {
-	p.note(NoteTimeout, a, fmt.Sprintf("%s was not answered within %v, in the recording it took %v",
+	p.note(NoteTimeout, a, fmt.Sprintf("%s got no response within %v; the recorded one took %v",
 		p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
 	p.unopened(a.method)
 	if p.silence++; p.silence == maxSilence && p.gone == nil {
@@ -149,9 +149,9 @@ func (p *player) lost(err error) {
 		i := slices.IndexFunc(p.plan.requests, func(a request) bool { return a.ref == waited[0] })
 		first := &p.plan.requests[i]
 		n.Frame, n.Method, n.Subject = first.ref, first.method, first.subject
-		n.Text += " while " + p.name(first) + " waited for an answer"
+		n.Text += " while " + p.name(first) + " waited for a response"
 		if more := len(waited) - 1; more > 0 {
-			n.Text = fmt.Sprintf("%v while %d requests waited for an answer, from %s on", err, len(waited), p.name(first))
+			n.Text = fmt.Sprintf("%v while %d requests waited for a response, beginning with %s", err, len(waited), p.name(first))
 		}
 	}
 	p.opt.Note(n)
@@ -182,9 +182,9 @@ func (p *player) rest() {
 	if more := len(left) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	n.Text = names[0] + " was never played"
+	n.Text = names[0] + " was not sent"
 	if len(left) > 1 {
-		n.Text = fmt.Sprintf("%d requests were never played: %s", len(left), strings.Join(names, ", "))
+		n.Text = fmt.Sprintf("%d requests were not sent: %s", len(left), strings.Join(names, ", "))
 	}
 	p.opt.Note(n)
 }
@@ -235,8 +235,8 @@ const (
 	// NoteSkipped: a request was not sent, because the server did not send a value that it
 	// needs.
 	NoteSkipped
-	// NoteUntold: a request has no counterpart in the revision used.
-	NoteUntold
+	// NoteUntranslated: a request has no counterpart in the revision used.
+	NoteUntranslated
 	// NoteKilled: the server did not end when its stdin did.
 	NoteKilled
 	// NoteVersion: the server chose another revision than the one requested.
@@ -244,10 +244,10 @@ const (
 	noteKinds
 )
 
-var noteNames = [noteKinds]string{"timeout", "died", "unsent", "refused", "unknown", "relaxed", "skipped", "untold", "killed", "version"}
+var noteNames = [noteKinds]string{"timeout", "died", "unsent", "refused", "unknown", "relaxed", "skipped", "untranslated", "killed", "version"}
 
 // String returns the stable name: timeout, died, unsent, refused, unknown, relaxed,
-// skipped, untold, killed or version.
+// skipped, untranslated, killed or version.
 func (k NoteKind) String() string {
 	if k < noteKinds {
 		return noteNames[k]

@@ -197,7 +197,7 @@ func decode(res *http.Response) error {
 	case "gzip", "x-gzip":
 		res.Body = &unzipped{ReadCloser: res.Body}
 	default:
-		return fmt.Errorf("the response has the content coding %.100q, which was not asked for", coding)
+		return fmt.Errorf("the response has the content coding %.100q, which was not requested", coding)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	case res.StatusCode >= 300:
 		return refusal(res, "", body)
 	case len(m.ids) > 0:
-		return refusal(res, "without an answer", body)
+		return refusal(res, "without a JSON-RPC response", body)
 	}
 	return nil
 }
@@ -321,7 +321,7 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 	case err != nil:
 		return unwrapped(err)
 	}
-	return errors.New("the stream ended without an answer")
+	return errors.New("the stream ended without a response")
 }
 
 // The limits of resuming a stream.

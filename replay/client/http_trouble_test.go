@@ -42,18 +42,18 @@ func TestHTTPTrouble(t *testing.T) {
 		"an error page": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "\x1b[2Jbroken", http.StatusInternalServerError)
 		},
-			"refused: tools/call a (#4) was not answered: HTTP 500 Internal Server Error: \x1b[2Jbroken"},
+			"refused: tools/call a (#4) got no response: HTTP 500 Internal Server Error: \x1b[2Jbroken"},
 		"an error with no id": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`)
 		}, ""},
 		"accepted, and nothing more": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) },
-			"refused: tools/call a (#4) was not answered: HTTP 202 Accepted without an answer"},
+			"refused: tools/call a (#4) got no response: HTTP 202 Accepted without a JSON-RPC response"},
 		"a stream that ends": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, ": nothing\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
-		}, "refused: tools/call a (#4) was not answered: the stream ended without an answer"},
+		}, "refused: tools/call a (#4) got no response: the stream ended without a response"},
 		"a coding that is known": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "gzip")
@@ -64,9 +64,9 @@ func TestHTTPTrouble(t *testing.T) {
 		"a coding that is not": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			fmt.Fprint(w, "?")
-		}, `refused: tools/call a (#4) was not answered: the response has the content coding "br", which was not asked for`},
+		}, `refused: tools/call a (#4) got no response: the response has the content coding "br", which was not requested`},
 		"a connection that breaks": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			"refused: tools/call a (#4) was not answered: "},
+			"refused: tools/call a (#4) got no response: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

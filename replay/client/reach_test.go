@@ -26,7 +26,7 @@ func webSocketAt(url string, _ *Watcher) Conn {
 // and one error says what happened instead of a note for each request.
 func TestUnreachable(t *testing.T) {
 	const refusedDial = "http://127.0.0.1:1"
-	none := httptest.NewTLSServer(http.NotFoundHandler()) // with a certificate that nobody trusts
+	none := httptest.NewTLSServer(http.NotFoundHandler()) // with an untrusted certificate
 	none.Config.ErrorLog = nil
 	t.Cleanup(none.Close)
 	at := func(status int, kind, body string) string {
@@ -61,7 +61,7 @@ func TestUnreachable(t *testing.T) {
 		"another path, socket":     {lines(twoCalls), at(404, "text/plain", ""), webSocketAt, 404, "the server does not open a WebSocket: HTTP 404 Not Found"},
 		"a token is wanted":        {lines(twoCalls), at(401, "application/json", `{"error":"unauthorized"}`), HTTP, 401, "HTTP 401 Unauthorized"},
 		"it has moved":             {lines(twoCalls), at(308, "text/plain", ""), HTTP, 308, "HTTP 308 Permanent Redirect"},
-		"a page for people":        {lines(twoCalls), at(200, "text/html", "<h1>Welcome</h1>"), HTTP, 200, "HTTP 200 OK without an answer: <h1>Welcome</h1>"},
+		"a page for people":        {lines(twoCalls), at(200, "text/html", "<h1>Welcome</h1>"), HTTP, 200, "HTTP 200 OK without a JSON-RPC response: <h1>Welcome</h1>"},
 		"a bad gateway of its own": {lines(twoCalls), at(502, "text/html", "<h1>Bad</h1>"), HTTP, 502, "HTTP 502 Bad Gateway: <h1>Bad</h1>"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,15 +160,15 @@ func TestGoneOverHTTP(t *testing.T) {
 	if len(*said) != 2 || len(died) != 1 || len(unsent) != 1 {
 		t.Fatalf("notes %q", *said)
 	}
-	if n := died[0]; n.Frame != (session.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for an answer") {
+	if n := died[0]; n.Frame != (session.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for a response") {
 		t.Errorf("%+v", n)
 	}
-	if n := unsent[0]; len(n.Requests) != 2 || n.Text != "2 requests were never played: tools/call c (#8), tools/call d (#10)" {
+	if n := unsent[0]; len(n.Requests) != 2 || n.Text != "2 requests were not sent: tools/call c (#8), tools/call d (#10)" {
 		t.Errorf("%+v", n)
 	}
 }
 
-// A grave is a connection whose server is gone from the start, or behind an answer.
+// A grave is a connection whose server is gone from the start, or after a response.
 type grave struct {
 	answers int
 	to      chan<- Event
@@ -204,9 +204,9 @@ func (g *grave) Close() string         { return "" }
 // played, be it the next one, the first one or the last one.
 func TestGoneBeforehand(t *testing.T) {
 	for answers, want := range []string{
-		"3 requests were never played: initialize tester 1, 2025-11-25 (#1), tools/call a (#4), tools/call b (#6)",
-		"2 requests were never played: tools/call a (#4), tools/call b (#6)",
-		"tools/call b (#6) was never played",
+		"3 requests were not sent: initialize tester 1, 2025-11-25 (#1), tools/call a (#4), tools/call b (#6)",
+		"2 requests were not sent: tools/call a (#4), tools/call b (#6)",
+		"tools/call b (#6) was not sent",
 	} {
 		opt := patient()
 		opt.Pace = replay.Recorded
@@ -214,7 +214,7 @@ func TestGoneBeforehand(t *testing.T) {
 		frames := lines(twoCalls)
 		for i, heard := 0, 0; i < len(frames); i++ {
 			if frames[i].At = 0; heard >= answers && frames[i].Lane == tap.ToServer {
-				frames[i].At = time.Hour // nobody waits so long
+				frames[i].At = time.Hour // longer than any test
 			} else if frames[i].Lane == tap.ToClient {
 				heard++
 			}
@@ -235,7 +235,7 @@ func TestNotOpened(t *testing.T) {
 	said := notes(&opt)
 	got := bodies(play(t, planned(lines(twoCalls), nil), opt, answering(func(string, string, string) (string, error) { return "", nil })))
 	if len(*said) != 2 || !strings.HasPrefix((*said)[0], "timeout: initialize") ||
-		(*said)[1] != "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)" {
+		(*said)[1] != "unsent: 2 requests were not sent: tools/call a (#4), tools/call b (#6)" {
 		t.Errorf("notes %q", *said)
 	}
 	if strings.Contains(got, "tools/call") {
@@ -270,7 +270,7 @@ func TestSilence(t *testing.T) {
 	if n := strings.Count(all, "timeout: "); n != maxSilence {
 		t.Errorf("%d requests were waited for", n)
 	}
-	if !strings.Contains(all, "died: the server stopped answering") || !strings.Contains(all, "unsent: 35 requests were never played: tools/call c") {
+	if !strings.Contains(all, "died: the server stopped answering") || !strings.Contains(all, "unsent: 35 requests were not sent: tools/call c") {
 		t.Errorf("notes:\n%s", all)
 	}
 }

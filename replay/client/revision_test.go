@@ -118,7 +118,7 @@ func TestUntold(t *testing.T) {
 		opt.Revision = to
 		said := notes(&opt)
 		play(t, planned(frames, nil), opt, onPipes(t, newServer("")))
-		if want := "untold: tasks/list (#4) has no counterpart in " + string(to); len(*said) != 1 || (*said)[0] != want {
+		if want := "untranslated: tasks/list (#4) has no counterpart in " + string(to); len(*said) != 1 || (*said)[0] != want {
 			t.Errorf("notes %q, want %q", *said, want)
 		}
 	}

@@ -117,7 +117,7 @@ func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 func (p *player) prepared(s *step, m said) *Outgoing {
 	n := s.request
 	if !p.target.asks(m.Method) {
-		p.untold(n)
+		p.untranslated(n)
 		return nil
 	}
 	params, ok := p.ready(n, m.Params)
@@ -214,7 +214,7 @@ func (p *player) call(method string, params []byte) []byte {
 	f := &pending{id: p.freshID(), method: method, request: -1}
 	p.sendNew(f, params)
 	if !p.until(func() bool { return f.over }, p.opt.Timeout) && p.ctx.Err() == nil && p.gone == nil {
-		p.opt.Note(Note{Kind: NoteTimeout, Method: method, Text: fmt.Sprintf("%s was not answered within %v", method, p.opt.Timeout)})
+		p.opt.Note(Note{Kind: NoteTimeout, Method: method, Text: fmt.Sprintf("%s got no response within %v", method, p.opt.Timeout)})
 	}
 	return f.result
 }

@@ -123,7 +123,7 @@ func newServer(change string) *mcp.Server {
 	return s
 }
 
-// addMore adds the tools that do something beside answering.
+// addMore adds the tools that do more than responding.
 func addMore(s *mcp.Server, change string) {
 	type none struct{}
 	if change == "required argument" {

@@ -30,8 +30,8 @@ func (p *player) translate(n int, m *jsonrpc.Message) {
 	}
 }
 
-// untold notes that a request has no counterpart.
-func (p *player) untold(n int) {
+// untranslated notes that a request has no counterpart.
+func (p *player) untranslated(n int) {
 	a := &p.plan.requests[n]
 	p.set(n, skipped)
 	switch a.method {
@@ -39,7 +39,7 @@ func (p *player) untold(n int) {
 		return // the other era does the same in another way, or does not need it
 	}
 	if !strings.HasPrefix(a.method, "notifications/") {
-		p.note(NoteUntold, a, fmt.Sprintf("%s has no counterpart in %s", p.name(a), p.target.speaks))
+		p.note(NoteUntranslated, a, fmt.Sprintf("%s has no counterpart in %s", p.name(a), p.target.speaks))
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *player) toModern(n int, m *jsonrpc.Message) {
 		p.toModernCall(n, m)
 		return
 	}
-	p.untold(n)
+	p.untranslated(n)
 }
 
 // toModernCall sends any other request.
@@ -97,7 +97,7 @@ func (p *player) toModernCall(n int, m *jsonrpc.Message) {
 			p.set(n, skipped) // the call was answered at once
 			return
 		}
-		p.untold(n)
+		p.untranslated(n)
 		return
 	}
 	params, ok := p.ready(n, m.Params)
@@ -186,7 +186,7 @@ func (p *player) toLegacy(n int, m *jsonrpc.Message) {
 	case a.role == session.RoleRetry && !isPoll(m.Method):
 		p.set(n, skipped) // the server sends requests of its own
 	case !p.target.asks(m.Method):
-		p.untold(n)
+		p.untranslated(n)
 	default:
 		params, ok := p.ready(n, m.Params)
 		if !ok {

@@ -99,15 +99,15 @@ var troubles = map[string]trouble{
 			return "", errLeave
 		}
 		return result(id), nil
-	}, []string{"died: unexpected EOF while tools/call a (#4) waited for an answer", "unsent: tools/call b (#6) was never played"}, `"name":"a"`},
+	}, []string{"died: unexpected EOF while tools/call a (#4) waited for a response", "unsent: tools/call b (#6) was not sent"}, `"name":"a"`},
 	"dies at once": {twoCalls, time.Minute, func(string, string, string) (string, error) { return "", errLeave },
-		[]string{"died: unexpected EOF while initialize tester 1, 2025-11-25 (#1) waited for an answer", "unsent: 2 requests were never played: tools/call a (#4), tools/call b (#6)"}, "initialize"},
+		[]string{"died: unexpected EOF while initialize tester 1, 2025-11-25 (#1) waited for a response", "unsent: 2 requests were not sent: tools/call a (#4), tools/call b (#6)"}, "initialize"},
 	"hangs": {twoCalls, 50 * time.Millisecond, func(method, id, raw string) (string, error) {
 		if strings.Contains(raw, `"name":"a"`) || id == "" {
 			return "", nil
 		}
 		return result(id), nil
-	}, []string{"timeout: tools/call a (#4) was not answered within"}, `"name":"b"`},
+	}, []string{"timeout: tools/call a (#4) got no response within"}, `"name":"b"`},
 	"asks something new": {twoCalls, time.Minute, func(_, id, raw string) (string, error) {
 		if strings.Contains(raw, `"name":"a"`) {
 			return `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?"}}` + "\n", nil

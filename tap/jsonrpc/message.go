@@ -107,7 +107,7 @@ const (
 	Invalid Kind = iota
 	// Request has a method and an id.
 	Request
-	// Response has a result. Whether the tool behind it failed is
+	// Response has a result. Whether its tool failed is
 	// [Message.IsError].
 	Response
 	// ErrorResponse has an error. Its stable name is "error".

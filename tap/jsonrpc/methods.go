@@ -124,7 +124,7 @@ var methods = []Method{
 }
 
 // A Revision is a version of the protocol as named on the wire, such as
-// "2025-06-18", or one of the two vocabularies beside the revisions.
+// "2025-06-18", or one of the two other vocabularies.
 type Revision string
 
 // The revisions of the specification, oldest first, and two vocabularies that

@@ -322,7 +322,7 @@ func firstElement(array Value, name string) string {
 	return ""
 }
 
-// Preview returns what a message carries beside its [Subject]. Of a request it is the
+// Preview returns what a message carries in addition to its [Subject]. Of a request it is the
 // arguments as JSON without white space; of a result its structured content, else its
 // first text in quotes, else the subject, such as "3 tools"; of a cancellation its reason,
 // and of progress the amount and the message. It is "" if there is nothing to show, as for

@@ -60,7 +60,7 @@ value:
 	return false
 }
 
-// Each of these returns the index behind what begins at i, and one behind the end of b
+// Each of these returns the index after the token at i, and one after the end of b
 // if that is not valid.
 
 // validName takes the name of a member, and the colon with the space around it.
@@ -103,7 +103,7 @@ func validString(b []byte, i int) int {
 }
 
 // special marks, of eight bytes, the top bit of the first that is a control character, a
-// quote or a backslash. Those behind it may be marked without a reason.
+// quote or a backslash. Later ones may be marked by mistake.
 func special(w uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quotes, backslashes := w^ones*'"', w^ones*'\\'

@@ -17,7 +17,7 @@ import (
 // belong to none. It also checks what holds for all frames.
 func outline(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
-	// The sessions of a recording of HTTP traffic are told by its heads.
+	// The heads determine the sessions of a recording of HTTP traffic.
 	var open func() []*session.Call
 	var add func(f *tap.Frame) (m jsonrpc.Message, parts []session.Part, ended []*session.Call)
 	if slices.ContainsFunc(frames, func(f tap.Frame) bool { return bytes.Contains(f.Raw, []byte(`{"event":"connect"`)) }) {

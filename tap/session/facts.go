@@ -23,7 +23,7 @@ const maxCapabilities = 16 << 10
 // Facts are what a session reports about itself: its client and server, and its
 // revision. Later frames may add to them or correct them, never remove.
 type Facts struct {
-	// Era is legacy or modern; "" as long as nothing but a probe was seen. An
+	// Era is legacy or modern; "" as long as only a probe was seen. An
 	// initialize that was answered makes it legacy for good.
 	Era jsonrpc.Era `json:"era,omitempty"`
 	// Revision is the version agreed on: the one in the initialize result, or
@@ -39,7 +39,7 @@ type Facts struct {
 	ClientCapabilities json.RawMessage `json:"client_capabilities,omitempty"`
 	// Dialect is [jsonrpc.Dialect002] in a session of that dialect.
 	Dialect string `json:"dialect,omitempty"`
-	// Probe reports that the client sent nothing but server/discover and got no
+	// Probe reports that the client sent only server/discover and got no
 	// answer or a refusal: the throw-away process that dual-era clients start
 	// to find out which versions a server supports.
 	Probe bool `json:"probe,omitempty"`

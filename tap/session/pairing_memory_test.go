@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// entries counts what a Pairing holds beside what is open.
+// entries counts the state of a Pairing except for open requests.
 func (t *Pairing) entries() (n int) {
 	for _, list := range t.words {
 		n += len(list)
@@ -19,8 +19,8 @@ func (t *Pairing) entries() (n int) {
 	return n + len(t.calls) + len(t.open) + t.past.Len()
 }
 
-// A million frames that leave behind all that they can: answered calls,
-// cancelled ones, chains and tasks that nobody goes on with, words of all kinds.
+// A million frames that leave as much state as possible: answered calls,
+// cancelled ones, abandoned chains and tasks, names of all kinds.
 // The memory of a Pairing is bounded nevertheless.
 func TestPairingMemory(t *testing.T) {
 	frames := 1_000_000
@@ -118,7 +118,7 @@ func TestPairingGivesUpCancelledCalls(t *testing.T) {
 	}
 }
 
-// A chain that nobody goes on with is let go, and says so.
+// An abandoned chain is dropped, and reported as such.
 func TestPairingLetsGo(t *testing.T) {
 	var tracker Pairing
 	var ended []*Call

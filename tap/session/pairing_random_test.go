@@ -59,14 +59,14 @@ var vocabulary = []string{
 
 var values = []string{`1`, `"1"`, `2`, `0`, `"\u0031"`, `1.0`, `null`, `true`, `{}`, `"` + strings.Repeat("long", 2000) + `"`}
 
-// ends are what is told of exchanges.
+// ends are the reported ends of exchanges.
 var ends = []string{
 	`{"event":"end","by":"client"}`, `{"event":"end","by":"server"}`, `{"event":"end","half_closed":true}`,
 	`{"event":"response","status":200}`, `{"event":"response","status":202}`, `{"event":"response","status":101}`,
 	`{"event":"response","status":404,"reason":"Not Found"}`, `{"event":"response","status":401}`, `{"event":"request","method":"GET"}`,
 }
 
-// randomSession is a session that nobody would have.
+// randomSession is an arbitrary session.
 func randomSession(rng *rand.Rand, n int) (frames []tap.Frame) {
 	message := func() string {
 		pick := func(of int) string { return values[rng.IntN(of)] }

@@ -12,7 +12,7 @@ import (
 // Messages that are too large to be loaded are read from their beginning. What was
 // not read is guessed only where one answer is possible.
 func TestPairingUnread(t *testing.T) {
-	const large = " \x00" // behind it: what is cut off
+	const large = " \x00" // before the part that is cut off
 	for _, c := range []struct {
 		name, frames, want string
 	}{

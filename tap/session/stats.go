@@ -19,14 +19,14 @@ const (
 	MaxStatsWaiting = 1000
 )
 
-// Stats sums up the calls of one recording, or of several that were merged.
-// Its memory is bounded, but for 8 bytes a call. Make one with [NewStats].
+// Stats summarizes the calls of one recording, or of several that were merged.
+// Its memory is bounded, except for 8 bytes per call. Make one with [NewStats].
 type Stats struct {
 	// Handshake and Useful have one duration for each recording: from its
-	// start to the answer that ended the handshake (initialize, or in
-	// 2026-07-28 server/discover), and to the first successful answer of the
-	// server to anything but these and ping. A recording without such an
-	// answer has none.
+	// start to the response that ended the handshake (initialize, or in
+	// 2026-07-28 server/discover), and to the first result of the server for
+	// another method except ping. A recording without such a response has
+	// none.
 	Handshake, Useful Latencies
 
 	recording         string

@@ -86,7 +86,7 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkPipelined is the throughput where nobody waits for an answer.
+// BenchmarkPipelined is the throughput without waiting for responses.
 func BenchmarkPipelined(b *testing.B) {
 	for _, size := range []int{200, 4096, 256 << 10} {
 		for _, way := range ways {

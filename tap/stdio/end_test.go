@@ -170,7 +170,7 @@ func TestOutputLeftToAnHeir(t *testing.T) {
 	})
 }
 
-// A server that has ended is gone for whoever signals it, even if nobody reads
+// A server that has ended is gone for a sender of signals, even if the client does not read
 // what it left.
 func TestSignalEndsAnAbandonedTap(t *testing.T) {
 	tp := tapping(t, sh("head -c 500000 /dev/zero; exit 8"), "patience=30ms")
@@ -181,7 +181,7 @@ func TestSignalEndsAnAbandonedTap(t *testing.T) {
 	}
 	done, early := make(chan struct{}), make(chan bool, 1)
 	go func() {
-		// It waits for its slow client until told otherwise.
+		// It waits for its slow client until it is signaled.
 		select {
 		case <-done:
 			early <- true

@@ -62,7 +62,7 @@ func (f *feed) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A sink takes so many bytes, then fails.
+// A sink accepts a number of bytes, then fails.
 type sink struct {
 	*diary
 	takes int

@@ -122,7 +122,7 @@ func TestSignalWithoutRecorder(t *testing.T) {
 }
 
 // The warning does not end a tap whose client has closed stderr, and a recorder
-// that fails is told so.
+// that fails is reported.
 func TestWarningThatNobodyReads(t *testing.T) {
 	var r rigIO
 	r.open(t, plumbings[0])

@@ -139,7 +139,7 @@ func (r *run) finish() int {
 	r.wait.limited = r.srv.wasAsked(time.Now())
 	r.drain()
 	// A write to the server fails at once, unless another process still holds its
-	// stdin: then it may block for ever.
+	// stdin: then it may block forever.
 	in := r.pumps[0]
 	for wait := quiet; wait > 0 && in.state.Load() == stateWriting; wait -= tick {
 		time.Sleep(tick)

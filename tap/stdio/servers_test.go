@@ -89,7 +89,7 @@ func roleSignals(args []string) int {
 	}
 }
 
-// roleFlood writes so many megabytes.
+// roleFlood writes a number of megabytes.
 func roleFlood(args []string) int {
 	mb, _ := strconv.Atoi(args[0])
 	b := make([]byte, 1<<20)
@@ -137,7 +137,7 @@ func roleMute([]string) int {
 	return 4
 }
 
-// roleDeaf closes its stdin and talks until nobody listens.
+// roleDeaf closes its stdin and writes until its stdout is closed.
 func roleDeaf([]string) int {
 	_ = os.Stdin.Close()
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -150,7 +150,7 @@ func roleDeaf([]string) int {
 	}
 }
 
-// roleNoisy writes to stderr until nobody listens, then echoes.
+// roleNoisy writes to stderr until it is closed, then echoes.
 func roleNoisy([]string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for {

@@ -65,7 +65,7 @@ func TestEachSignalIsForwardedOnce(t *testing.T) {
 }
 
 // A host that leads a group signals the group (the Python SDK does): what the
-// server has started is to be told as well, all of them once.
+// server has started must be forwarded as well, each once.
 func TestGroupSignalReachesTheServersChildren(t *testing.T) {
 	tp := tapping(t, sh("exec 3<&0; "+exe()+" role:signals <&3 & exec "+exe()+" role:signals"))
 	tp.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -51,7 +51,7 @@ func catchSignals(c chan<- os.Signal) {
 	}
 }
 
-// relay forwards each signal that is caught, once, for ever.
+// relay forwards each caught signal once. It never returns.
 func (s *server) relay(sigs <-chan os.Signal, rec tap.Recorder) {
 	debug.SetPanicOnFault(true) // as in pump.run
 	for sig := range sigs {

@@ -31,7 +31,7 @@ func said(t *testing.T, tp *rig) (in io.WriteCloser, out *bufio.Reader) {
 }
 
 // Whoever ends a server waits for its process: without a tap it would be gone,
-// although nobody reads what it wrote.
+// although its output is not read.
 func TestAskedToEndWhileNobodyReads(t *testing.T) {
 	t.Parallel()
 	for _, st := range standings[:2] {

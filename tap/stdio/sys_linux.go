@@ -32,7 +32,7 @@ func (s *server) awaitExit() {
 		if _, errno := waitid(s.pid, syscall.WEXITED|syscall.WSTOPPED|syscall.WNOWAIT); errno != 0 {
 			return // cannot happen for a child
 		}
-		// A stop must be consumed, or waitid returns it for ever.
+		// A stop must be consumed, or waitid returns it forever.
 		info, errno := waitid(s.pid, syscall.WSTOPPED|syscall.WNOHANG)
 		if errno != 0 || info.signo == 0 {
 			return

@@ -59,7 +59,7 @@ func TestServerEndsWithoutReading(t *testing.T) {
 	}
 }
 
-// Where somebody else still holds the stdin of a server that has ended, what is
+// If another process still holds the stdin of a server that has ended, what is
 // being written to it may be read or not. The tap does not wait for that.
 func TestStdinLeftToAnHeir(t *testing.T) {
 	r, rec := glutted(t, sh("exec 3<&0; sleep 60 <&3 >/dev/null 2>&1 & exit 4"))

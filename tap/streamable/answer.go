@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An answer is what the tap itself says to a request. The connection ends with
+// An answer is a response of the tap itself. The connection ends with
 // it.
 type answer struct {
 	status int
@@ -15,13 +15,13 @@ type answer struct {
 	text   string
 }
 
-// reasons are the reason phrases of the tap's own answers.
+// reasons are the reason phrases of these responses.
 var reasons = map[int]string{
 	400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 431: "Request Header Fields Too Large", 502: "Bad Gateway",
 }
 
-// setOwn says that the tap answers an exchange by itself. One that is answered
-// already just ends with it.
+// setOwn makes the tap respond to an exchange itself. An exchange with a response just ends
+// with it.
 func (tr *traffic) setOwn(ex *exchange, why *refusal) {
 	text := why.why
 	if why.status != 502 {
@@ -37,7 +37,7 @@ func (tr *traffic) setOwn(ex *exchange, why *refusal) {
 	}
 }
 
-// answer records the tap's own answer to an exchange, ends it and returns the
+// answer records the response of the tap to an exchange, ends the exchange and returns the
 // bytes for the client.
 func (tr *traffic) answer(ex *exchange) []byte {
 	a := ex.own

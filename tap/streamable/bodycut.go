@@ -5,46 +5,46 @@ import (
 	"fmt"
 )
 
-// A bodyPart says what a piece of a body is.
+// A bodyPart is a kind of part of a body.
 type bodyPart uint8
 
 const (
 	partData    bodyPart = iota // content
-	partSize                    // the line with a chunk's size
-	partFraming                 // the end of a chunk's line
-	partTrailer                 // trailer fields and the empty line behind them
+	partSize                    // line with the size of a chunk
+	partFraming                 // line end of a chunk
+	partTrailer                 // trailer fields and the empty line after them
 )
 
-// A chunkState says what comes next in a chunked body (RFC 9112, 7.1).
+// A chunkState is the expected part of a chunked body (RFC 9112, 7.1).
 type chunkState uint8
 
 const (
 	chunkSize    chunkState = iota // digits of a size
-	chunkExt                       // the rest of the size's line
-	chunkSizeLF                    // its LF
+	chunkExt                       // rest of the size line
+	chunkSizeLF                    // LF of the size line
 	chunkData                      // content
-	chunkCR                        // the CR behind the content
-	chunkLF                        // the LF behind it
+	chunkCR                        // CR after the content
+	chunkLF                        // LF after the content
 	chunkTrailer                   // trailer fields
 )
 
-// A bodyCut cuts one body out of what crosses. It holds no content.
+// A bodyCut splits a body from the traffic. It does not keep any content.
 type bodyCut struct {
 	kind framing
-	// strict refuses what readers of chunked bodies disagree about. It is for
-	// requests; servers' slips pass.
+	// strict refuses syntax that readers of chunked bodies interpret differently. It is set
+	// for requests. Mistakes of servers pass.
 	strict bool
-	left   uint64 // content bytes to come, of the body or of the chunk
+	left   uint64 // remaining content bytes of the body or chunk
 	state  chunkState
 	digits int
 	size   uint64
 	scan   headScan
-	// trailer is the trailer fields, up to maxTrailer bytes of them.
+	// trailer has the trailer fields, up to maxTrailer bytes.
 	trailer []byte
 }
 
 const (
-	maxDigits  = 15 // of a chunk's size: sizes stay far below an overflow
+	maxDigits  = 15 // digits of a chunk size, which prevents overflows
 	maxTrailer = 64 << 10
 )
 
@@ -55,9 +55,9 @@ var (
 	errTrailer   = errors.New("its trailer is too long")
 )
 
-// next returns how many leading bytes of p are one part of the body, which part
-// that is, and whether the body is over with them. Where err is set, the body
-// cannot be read behind the n bytes.
+// next returns the number of leading bytes of p that form one part of the body, the kind of
+// part, and whether they end the body. If err is set, the body cannot be read after these
+// bytes.
 func (b *bodyCut) next(p []byte) (n int, part bodyPart, done bool, err error) {
 	switch b.kind {
 	case noBody:
@@ -97,7 +97,7 @@ func (b *bodyCut) chunked(p []byte) (n int, part bodyPart, done bool, err error)
 	return b.trailerPart(p)
 }
 
-// trailerPart goes through the fields behind the last chunk.
+// trailerPart reads the fields after the last chunk.
 func (b *bodyCut) trailerPart(p []byte) (n int, part bodyPart, done bool, err error) {
 	n, done = b.scan.next(p)
 	kept := min(n, maxTrailer-len(b.trailer))
@@ -116,7 +116,7 @@ func (b *bodyCut) trailerPart(p []byte) (n int, part bodyPart, done bool, err er
 	return n, partTrailer, done, nil
 }
 
-// sizeLine goes through the line that says how large a chunk is.
+// sizeLine reads the line with the size of a chunk.
 func (b *bodyCut) sizeLine(p []byte) (n int, err error) {
 	for n < len(p) {
 		c := p[n]
@@ -156,7 +156,7 @@ func (b *bodyCut) beginChunk() {
 	b.size, b.digits = 0, 0
 }
 
-// chunkEnd goes through the CR LF behind a chunk's content.
+// chunkEnd reads the CR LF after the content of a chunk.
 func (b *bodyCut) chunkEnd(p []byte) (n int, err error) {
 	for n < len(p) {
 		switch {

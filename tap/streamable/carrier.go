@@ -1,23 +1,23 @@
 package streamable
 
-// A carrier holds what one lane forwards of the chunk that is being cut. The
-// cutter goes through the chunk from its start and says of each part whether it
-// passes as it is or is held back; what was held is later released, as it was
-// or with other bytes in its place. Whatever happens, the bytes that have not
-// been replaced come out in their order.
+// A carrier collects the bytes that a lane forwards of the current chunk. The
+// cutter reads the chunk from its start and decides whether each part
+// passes unchanged or is held. Held bytes are released later, unchanged
+// or replaced. In any case, the bytes that were not
+// replaced are forwarded in order.
 //
-// While nothing is held or replaced, what is forwarded is the chunk itself and
+// While nothing is held or replaced, the chunk itself is forwarded and
 // nothing is copied.
 type carrier struct {
 	chunk []byte
-	done  int // what the cutter has gone through
-	// chunk[from:to] passes, behind out.
+	done  int // end of what the cutter has read
+	// chunk[from:to] passes, after out.
 	from, to int
 	out      []byte
 	held     []byte
 }
 
-// roomy is how many bytes of memory a carrier keeps for its next chunk.
+// roomy is the maximum size of a buffer that a carrier keeps for its next chunk.
 const roomy = 16 << 10
 
 func (c *carrier) begin(chunk []byte) {
@@ -28,7 +28,7 @@ func (c *carrier) begin(chunk []byte) {
 	c.out = c.out[:0]
 }
 
-// left is what the cutter has not gone through.
+// left returns the bytes that the cutter has not read.
 func (c *carrier) left() []byte { return c.chunk[c.done:] }
 
 // pass forwards the next n bytes. Nothing may be held.
@@ -41,16 +41,16 @@ func (c *carrier) pass(n int) {
 	c.to = c.done
 }
 
-// hold keeps the next n bytes back.
+// hold holds the next n bytes.
 func (c *carrier) hold(n int) {
 	c.held = append(c.held, c.chunk[c.done:c.done+n]...)
 	c.done += n
 }
 
-// release forwards what was held.
+// release forwards the held bytes.
 func (c *carrier) release() { c.releaseAs(c.held) }
 
-// releaseAs forwards b in the place of what was held.
+// releaseAs forwards b instead of the held bytes.
 func (c *carrier) releaseAs(b []byte) {
 	c.settle()
 	c.out = append(c.out, b...)
@@ -59,13 +59,13 @@ func (c *carrier) releaseAs(b []byte) {
 	}
 }
 
-// drop forgets the rest of the chunk and what was held.
+// drop discards the held bytes and the rest of the chunk.
 func (c *carrier) drop() {
 	c.done = len(c.chunk)
 	c.held = nil
 }
 
-// passAll forwards everything that has not been forwarded yet.
+// passAll forwards everything else.
 func (c *carrier) passAll() {
 	if len(c.held) > 0 {
 		c.release()
@@ -73,13 +73,13 @@ func (c *carrier) passAll() {
 	c.pass(len(c.left()))
 }
 
-// settle copies what passes, so that something else can follow it.
+// settle copies the passed bytes, so that others can follow them.
 func (c *carrier) settle() {
 	c.out = append(c.out, c.chunk[c.from:c.to]...)
 	c.from, c.to = c.done, c.done
 }
 
-// finish returns what is to be forwarded. It is valid until the next begin.
+// finish returns the bytes to forward. They are valid until the next begin.
 func (c *carrier) finish() []byte {
 	if len(c.out) == 0 {
 		return c.chunk[c.from:c.to]

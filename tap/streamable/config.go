@@ -12,56 +12,56 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Config says what to stand in front of, and where.
+// Config has the settings of a [Tap].
 type Config struct {
 	// Upstream is the URL of the server: http or https, with the path and the
-	// query that a client would use. The tap stands in front of its whole
+	// query that a client would use. The tap forwards to its whole
 	// origin.
 	Upstream *url.URL
-	// Listen is the address to listen on; "127.0.0.1:0" if it is empty. With
-	// Listener it only says which host the person named.
+	// Listen is the address to listen on, "127.0.0.1:0" if empty. With
+	// Listener it is only the host that the user named.
 	Listen string
 	// Listener, if set, is used instead of listening on Listen. The tap closes
 	// it.
 	Listener net.Listener
-	// Names are other names of the tap: hosts, with a port where only that one
-	// is meant. A request to one of them is sent on in the upstream's name.
+	// Names are other names of the tap: hosts, with a port if only that one
+	// is meant. Requests to one of them are forwarded with the name of the upstream.
 	Names []string
-	// Recorder takes what crosses, secrets included. Nil records nothing. It is not
-	// used any more when Close or Shutdown has returned.
+	// Recorder records the traffic, including secrets. It may be nil. It is not
+	// used after Close or Shutdown has returned.
 	Recorder tap.Recorder
-	// ClientTLS is for the connections to an https upstream, and ServerTLS, if
-	// set, makes the tap listen with TLS. Protocols and the server's name are
+	// ClientTLS is used for connections to an https upstream. ServerTLS, if
+	// set, makes the tap listen with TLS. Protocols and the server name are
 	// set by the tap.
 	ClientTLS, ServerTLS *tls.Config
-	// Proxy, if set, returns the proxy through which the URL is reached, nil
-	// for none. A proxy is asked for a tunnel, for http upstreams too.
+	// Proxy, if set, returns the proxy for the URL, nil
+	// for none. Proxies are used with CONNECT, also for http upstreams.
 	Proxy func(*url.URL) (*url.URL, error)
-	// Header has fields that are added to each request, names and values. The
-	// values are not recorded. With it a request of a web page is refused, unless
-	// its origin is the tap's or one of AllowOrigins: otherwise any page that the
-	// client's browser shows could use what is added, such as a credential.
+	// Header has the names and values of fields that are added to each request. The
+	// values are not recorded. With Header, requests of a web page are refused unless
+	// its origin is that of the tap or in AllowOrigins. Otherwise any page that the
+	// browser of the client shows could use the added fields, such as a credential.
 	Header [][2]string
 	// AllowOrigins are the origins of web pages, such as http://localhost:6274, whose
-	// requests are taken although Header adds something.
+	// requests are accepted with Header.
 	AllowOrigins []string
-	// RewriteAuth puts the tap's origin in the place of the upstream's in what
-	// describes a protected resource (RFC 9728), so that a client which
-	// compares it with the URL that it uses is content.
+	// RewriteAuth replaces the origin of the upstream by that of the tap in
+	// descriptions of a protected resource (RFC 9728), so that a client that
+	// compares it with its URL accepts it.
 	RewriteAuth bool
 	// KeepSecrets reports that the Recorder may have secrets: bytes that cannot be
 	// read as HTTP are recorded then, otherwise they are counted.
 	KeepSecrets bool
-	// Warn, if set, is told in words for a person what is wrong with the
+	// Warn, if set, is called with a message for the user about problems of the
 	// recording. It may be called from several goroutines at once.
 	Warn func(string)
 }
 
-// framingFields are those that a person cannot add to requests: they say where
-// a request ends and what the connection is.
+// framingFields are the fields that cannot be added to requests: they determine the end of
+// a request and the use of the connection.
 var framingFields = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Trailer", "TE", "Expect"}
 
-// checkUpstream returns the upstream's origin.
+// checkUpstream returns the origin of the upstream.
 func (c *Config) checkUpstream() (origin, error) {
 	u := c.Upstream
 	switch {
@@ -85,7 +85,7 @@ func isPort(s string) bool {
 	return err == nil && n > 0
 }
 
-// extra returns the lines for Header, and their names.
+// extra returns the header lines for Header, and their names.
 func (c *Config) extra() (lines string, names []string, err error) {
 	for _, f := range c.Header {
 		name, value := f[0], f[1]
@@ -118,7 +118,7 @@ func (c *Config) listen() (net.Listener, error) {
 	return net.Listen("tcp", addr)
 }
 
-// names settles what the tap is called, now that it listens.
+// names determines the names of the tap, given its address.
 func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	h := hosts{upstream: upstream, more: c.Names, own: origin{scheme: "http"}}
 	if c.ServerTLS != nil {
@@ -142,7 +142,7 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	return h
 }
 
-// tlsFor returns conf, or an empty one, that offers HTTP/1.1 alone.
+// tlsFor returns a copy of conf, which may be nil, that offers only HTTP/1.1.
 func tlsFor(conf *tls.Config, host string) *tls.Config {
 	if conf == nil {
 		conf = new(tls.Config)

@@ -14,32 +14,31 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// linger is how long the tap still reads what a client sends after the last
-// word was said to it. A connection that is closed while something is unread is
-// reset, and the client might lose that last word.
+// linger is how long the tap reads from a client after its last
+// response. A connection that is closed with unread data is
+// reset, and the client might lose the response.
 const linger = time.Second
 
-// A conn is a client's connection and the one to the server that belongs to it.
-// One goroutine carries what the client sends, one what the server sends.
+// A conn is a client connection and the corresponding server connection.
+// There is one goroutine for each direction.
 type conn struct {
 	traffic
 	tap    *Tap
 	client wire
-	server wire // once it is dialled
+	server wire // once it is dialed
 	dialed bool
 	up     upLane
 	down   downLane
 
-	// downDone is closed when the server's lane is over.
+	// downDone is closed when the server lane has ended.
 	downDone chan struct{}
-	// speaking is held by whoever records and writes what the client is told.
+	// speaking is held while recording and writing a response to the client.
 	speaking sync.Mutex
-	// silent, guarded by speaking, says that the tap itself has had the last
-	// word.
+	// silent, guarded by speaking, reports that the tap itself has sent the last response.
 	silent bool
-	// mute says that nothing more is written to the server.
+	// mute reports that nothing more is written to the server.
 	mute atomic.Bool
-	// blindUp and blindDown say that a cutter failed; see cutUp.
+	// blindUp and blindDown report that a cutter failed, see cutUp.
 	blindUp, blindDown bool
 	warned             sync.Once
 
@@ -58,10 +57,10 @@ func (t *Tap) newConn(c net.Conn) *conn {
 	return k
 }
 
-// serve carries the connection to its end.
+// serve forwards in both directions until the end of the connection.
 func (c *conn) serve() {
-	// What is recorded may go to memory that is mapped from a file. A page of
-	// it that cannot be had must end the recording and not the program.
+	// The recorder may write to memory that is mapped from a file. A page of
+	// it that cannot be allocated must end the recording and not the program.
 	debug.SetPanicOnFault(true)
 	c.rec.Event(0, tap.Event{Name: tap.EventConnect, Conn: c.traffic.conn, Remote: c.client.RemoteAddr().String()})
 	c.serveUp()
@@ -81,7 +80,7 @@ func (c *conn) serve() {
 	c.rec.Event(0, tap.Event{Name: tap.EventDisconnect, Conn: c.traffic.conn, By: by, Error: how})
 }
 
-// serveUp carries what the client sends until there is no more.
+// serveUp forwards from the client until its end.
 func (c *conn) serveUp() {
 	if err := c.secure(); err != nil {
 		c.lost(byClient, "did not speak TLS as expected: "+err.Error())
@@ -89,7 +88,7 @@ func (c *conn) serveUp() {
 	}
 	var room room
 	defer room.free()
-	waits := false // for the rest of a head
+	waits := false // whether it waits for the rest of a head
 	for {
 		chunk, err := room.read(&c.client)
 		if len(chunk) > 0 {
@@ -115,11 +114,11 @@ func (c *conn) serveUp() {
 	}
 }
 
-// headTime is how long a client may take for a head. Servers give it from ten seconds to
-// a minute.
+// headTime is the time limit for a request head. Servers have limits from ten seconds to a
+// minute.
 var headTime = time.Minute
 
-// secure does the TLS handshake, where the tap listens with TLS.
+// secure does the TLS handshake if the tap listens with TLS.
 func (c *conn) secure() error {
 	if c.tap.serverTLS == nil {
 		return nil
@@ -130,7 +129,7 @@ func (c *conn) secure() error {
 	return c.client.handshake(c.tap.ctx)
 }
 
-// take forwards what one read from the client brought.
+// take forwards a chunk from the client.
 func (c *conn) take(chunk []byte) {
 	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
 		out, rest := c.cutUp(chunk, at)
@@ -148,22 +147,22 @@ func (c *conn) take(chunk []byte) {
 	}
 }
 
-// tell writes to the server, and dials it before the first time.
+// tell writes to the server, which it dials first if necessary.
 func (c *conn) tell(out []byte) {
 	if len(out) == 0 || c.mute.Load() || !c.dialed && !c.reach() {
 		return
 	}
 	if _, err := c.server.Write(out); err != nil {
-		// The server is gone for writing. What it said before that is still to be
-		// read, and how it ended.
+		// The server cannot be written to. Its last bytes are still to be
+		// read, and the way it ended.
 		how, _ := ended(err)
 		c.lost(byServer, how)
 		c.mute.Store(true)
 	}
 }
 
-// reach dials the server and starts its lane. By then a request has been read
-// as far as it came, so that a failure can be answered.
+// reach dials the server and starts its lane. At that time a request has been read
+// as far as possible, so that there can be a response to a failure.
 func (c *conn) reach() bool {
 	server, err := c.tap.dial(c.tap.ctx)
 	if err != nil {
@@ -181,23 +180,23 @@ func (c *conn) reach() bool {
 	return true
 }
 
-// unreachable answers for a server that cannot be reached.
+// unreachable sends the response for a server that cannot be reached.
 func (c *conn) unreachable(err error) {
 	why := "the server at " + c.hosts.upstreamURL + " could not be reached: " + err.Error()
 	c.lost(byTap, why)
 	c.up.giveUp()
 	first := c.first()
 	if first == nil || first.method == "" {
-		c.client.abort() // it would not understand an answer
+		c.client.abort() // it would not understand a response
 		return
 	}
 	c.setOwn(first, refusef(502, "%s", why))
 	c.speakOwn(first)
 }
 
-// speakOwn gives the tap's own answer to an exchange if it is its turn. If not,
-// the server's lane does so when it is. Where the server has begun to answer
-// there is nothing left but to break off.
+// speakOwn sends the response of the tap to an exchange if it is its turn. If not,
+// the server lane does so later. If the server has begun to respond,
+// the connection is aborted.
 func (c *conn) speakOwn(ex *exchange) {
 	c.speaking.Lock()
 	defer c.speaking.Unlock()
@@ -216,7 +215,7 @@ func (c *conn) speakOwn(ex *exchange) {
 	}
 }
 
-// answerPending gives the tap's own answer if it is its turn. The caller holds
+// answerPending sends the response of the tap if it is its turn. The caller must hold
 // speaking.
 func (c *conn) answerPending() {
 	ex := c.pending()
@@ -233,7 +232,7 @@ func (c *conn) answerPending() {
 	}
 }
 
-// clientEnded passes on the end of what the client sends.
+// clientEnded forwards the end of the client's bytes.
 func (c *conn) clientEnded(err error) {
 	how, broken := ended(err)
 	c.lost(byClient, how)
@@ -247,7 +246,7 @@ func (c *conn) clientEnded(err error) {
 	}
 }
 
-// serveDown carries what the server sends until there is no more.
+// serveDown forwards from the server until its end.
 func (c *conn) serveDown() {
 	defer close(c.downDone)
 	debug.SetPanicOnFault(true)
@@ -268,8 +267,7 @@ func (c *conn) serveDown() {
 	}
 }
 
-// give forwards what one read from the server brought, and reports whether the
-// client took it.
+// give forwards a chunk from the server, and reports whether the client accepted it.
 func (c *conn) give(chunk []byte) bool {
 	c.speaking.Lock()
 	defer c.speaking.Unlock()
@@ -291,16 +289,15 @@ func (c *conn) give(chunk []byte) bool {
 	return true
 }
 
-// serverEnded passes on the end of what the server sends, so that the client
-// sees it as it was: a proper end, the end of the connection within something,
-// or a reset.
+// serverEnded forwards the end of the server's bytes, so that the client sees the same: a
+// proper end, the end of the connection within a message, or a reset.
 func (c *conn) serverEnded(err error) {
 	how, broken := ended(err)
 	c.lost(byServer, how)
 	c.speaking.Lock()
 	defer c.speaking.Unlock()
 	clean := errors.Is(err, io.EOF)
-	// What ends with the connection looks whole unless the connection breaks.
+	// A body that ends with the connection looks complete unless the connection is reset.
 	broken = broken || !clean && c.down.endless()
 	within := c.down.within()
 	out := c.endDown(clean)
@@ -320,7 +317,7 @@ func (c *conn) serverEnded(err error) {
 	}
 }
 
-// stop ends the connection because the tap ends.
+// stop ends the connection because the tap is closed.
 func (c *conn) stop() {
 	c.lost(byTap, "the tap was stopped")
 	open := c.first() != nil

@@ -15,14 +15,13 @@ import (
 
 // A body that decodes to more than bombFree bytes and to more than bombFactor
 // times its coded size is not decoded further: JSON does not compress like
-// that, and the recording must not be what fills the disk.
+// that, and a recording must not fill the disk.
 const (
 	bombFree   = 8 << 20
 	bombFactor = 200
 )
 
-// zstdWindow is the largest window that content coded with zstd may ask for
-// (RFC 9659).
+// zstdWindow is the maximum window of zstd as a content coding (RFC 9659).
 const zstdWindow = 8 << 20
 
 var (
@@ -31,14 +30,14 @@ var (
 	errStopped  = errors.New("the decoder was stopped")
 )
 
-// decoders are the content codings that are decoded for the recording. What is
-// forwarded stays coded.
+// decoders are the content codings that are decoded for the recording. Forwarded content
+// stays coded.
 var decoders = map[string]func(io.Reader) (io.Reader, error){
 	"gzip":    func(r io.Reader) (io.Reader, error) { return gzip.NewReader(bufio.NewReader(r)) },
 	"br":      func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil },
 	"deflate": openDeflate,
 	"zstd": func(r io.Reader) (io.Reader, error) {
-		// With a concurrency of one it decodes where it is read.
+		// With a concurrency of one it has no goroutines.
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
@@ -48,8 +47,8 @@ var decoders = map[string]func(io.Reader) (io.Reader, error){
 	},
 }
 
-// openDeflate reads what is called deflate: the zlib format (RFC 9110, 8.4.1.2)
-// or, from servers that took the name literally, raw deflate.
+// openDeflate reads the coding deflate: the zlib format (RFC 9110, 8.4.1.2) or, from some
+// servers, raw deflate.
 func openDeflate(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	start, err := b.Peek(2)
@@ -62,22 +61,22 @@ func openDeflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(b), nil
 }
 
-// A decoder undoes one coding of a stream that is pushed into it in pieces.
-// The libraries pull; so the library runs as a coroutine that is switched to
-// while there is input and switched away from when it asks for more. There is
-// no concurrency: when write returns, everything that the input gives is out.
+// A decoder decodes a stream that is written to it in pieces.
+// As the libraries read from a reader, the library runs as a coroutine, which runs
+// while there is input and is suspended when it needs more. There is
+// no concurrency: when write returns, all output of the input has been passed on.
 type decoder struct {
 	next func() ([]byte, bool)
 	stop func()
 
-	in       []byte // what has not been pulled yet
-	ended    bool   // no more will come
-	err      error  // how decoding ended; io.EOF at the end of the coding
+	in       []byte // unread input
+	ended    bool   // there is no more input
+	err      error  // the result of decoding, io.EOF at the end of the coding
 	consumed uint64
 	produced uint64
 }
 
-// newDecoder returns a decoder that reads through what open returns.
+// newDecoder returns a decoder that uses the reader returned by open.
 func newDecoder(open func(io.Reader) (io.Reader, error)) *decoder {
 	d := new(decoder)
 	d.next, d.stop = iter.Pull(func(yield func([]byte) bool) {
@@ -105,15 +104,15 @@ func newDecoder(open func(io.Reader) (io.Reader, error)) *decoder {
 	return d
 }
 
-// A source is what a decoder's library reads from.
+// A source is the reader of a decoder's library.
 type source struct {
 	d       *decoder
 	yield   func([]byte) bool
 	stopped bool
 }
 
-// Read waits for more input by switching to whoever pushes it. After the
-// decoder was stopped it must not switch again.
+// Read waits for more input by suspending the coroutine. It must not do so after the
+// decoder was stopped.
 func (s *source) Read(p []byte) (int, error) {
 	for len(s.d.in) == 0 {
 		if s.stopped {
@@ -129,8 +128,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadByte implements [io.ByteReader], so that a decoder can stop at the very
-// byte where its input ends.
+// ReadByte implements [io.ByteReader], so that a decoder does not read past the end of its
+// input.
 func (s *source) ReadByte() (byte, error) {
 	if len(s.d.in) == 0 {
 		if _, err := s.Read(nil); err != nil {
@@ -142,7 +141,7 @@ func (s *source) ReadByte() (byte, error) {
 	return b, nil
 }
 
-// write decodes p and calls out with what comes of it, valid until out returns.
+// write decodes p and calls out with the output, which is valid until out returns.
 func (d *decoder) write(p []byte, out func([]byte)) error {
 	if d.err != nil {
 		return errTrailing
@@ -156,7 +155,7 @@ func (d *decoder) write(p []byte, out func([]byte)) error {
 			return d.err
 		case !ok && len(d.in) > 0:
 			return errTrailing
-		case b == nil: // it is over, or it asks for more
+		case b == nil: // it has ended, or needs more input
 			return nil
 		}
 		d.produced += uint64(len(b))
@@ -168,7 +167,7 @@ func (d *decoder) write(p []byte, out func([]byte)) error {
 	}
 }
 
-// finish says that no more will come and decodes the rest.
+// finish ends the input and decodes the rest.
 func (d *decoder) finish(out func([]byte)) error {
 	if d.ended = true; d.err != nil {
 		return nil
@@ -176,5 +175,5 @@ func (d *decoder) finish(out func([]byte)) error {
 	return d.write(nil, out)
 }
 
-// close frees the decoder. It may be called at any time, but not from out.
+// close frees the decoder. It must not be called from out.
 func (d *decoder) close() { d.stop() }

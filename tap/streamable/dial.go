@@ -14,15 +14,14 @@ import (
 	"time"
 )
 
-// dialTime is how long the tap tries to reach the server, TLS included. Nothing
-// that crosses afterwards has a time limit.
+// dialTime is the time limit for connecting to the server, including TLS. There is no limit
+// for the traffic.
 const dialTime = 30 * time.Second
 
-// alpn is the only protocol that is offered to either side: one that can be cut
-// out of the connection's bytes.
+// alpn is the only protocol that is offered to either side, and that the tap can read.
 var alpn = []string{"http/1.1"}
 
-// dial connects to the upstream, through a proxy where one is to be used.
+// dial connects to the upstream, through a proxy if there is one.
 func (t *Tap) dial(ctx context.Context) (wire, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -31,7 +30,7 @@ func (t *Tap) dial(ctx context.Context) (wire, error) {
 	if t.proxy != nil {
 		var err error
 		if proxy, err = t.proxy(t.upstream); err != nil {
-			// The error has the setting in it, and that may have a password.
+			// The error contains the setting, which may have a password.
 			return wire{}, errors.New("the setting of the proxy (HTTP_PROXY, HTTPS_PROXY) cannot be read")
 		}
 	}
@@ -49,7 +48,7 @@ func (t *Tap) dial(ctx context.Context) (wire, error) {
 	return w, nil
 }
 
-// dialFirst connects to target, or to the proxy and through it to target.
+// dialFirst connects to target, directly or through a proxy.
 func (t *Tap) dialFirst(ctx context.Context, proxy *url.URL, target string) (wire, error) {
 	var d net.Dialer
 	if proxy == nil {
@@ -79,10 +78,10 @@ func (t *Tap) dialFirst(ctx context.Context, proxy *url.URL, target string) (wir
 	return w, nil
 }
 
-// maxProxyHead is the most bytes of a proxy's answer.
+// maxProxyHead is the maximum size of the response head of a proxy, in bytes.
 const maxProxyHead = 64 << 10
 
-// connectThrough asks a proxy for a tunnel to target (RFC 9110, 9.3.6).
+// connectThrough requests a tunnel to target from a proxy (RFC 9110, 9.3.6).
 func connectThrough(w wire, user *url.Userinfo, target string) error {
 	ask := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n"
 	if user != nil {
@@ -92,7 +91,7 @@ func connectThrough(w wire, user *url.Userinfo, target string) error {
 	if _, err := w.Write([]byte(ask + "\r\n")); err != nil {
 		return err
 	}
-	// Byte by byte: what follows the head is the server's.
+	// Byte by byte, as the bytes after the head are those of the server.
 	var head []byte
 	for one := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n")); {
 		if _, err := w.Read(one); err != nil {

@@ -1,112 +1,106 @@
-// Package streamable stands unseen in the HTTP connections between clients and
-// a server: Streamable HTTP, HTTP+SSE and WebSocket, and whatever else crosses.
+// Package streamable taps the HTTP connections between clients and a server: Streamable
+// HTTP, HTTP+SSE, WebSocket, and any other traffic.
 //
-// # The law
+// # Design
 //
-// A tap of connections, not a proxy of requests. Each connection of a client
-// gets one of its own to the server, and bytes are forwarded as they arrive, one
-// write for each read. So the order and the spelling of headers, duplicates,
-// chunk boundaries, interim responses, trailers, pipelining, upgrades, HTTP/1.0,
-// pauses, and who hung up when cross unchanged without anybody taking care of
-// them, and requests cannot be smuggled: one client, one connection, one order.
-// There are no limits on bodies, in size or time, no retries, no redirects
-// followed and no decompression of what is forwarded.
+// It is a tap of connections, not a proxy of requests. Each client connection has one
+// server connection, and bytes are forwarded as they arrive, one write for each read. So
+// the order and spelling of headers, duplicates, chunk boundaries, interim responses,
+// trailers, pipelining, upgrades, HTTP/1.0, pauses, and the side and time of a hang-up
+// are preserved without further code, and requests cannot be smuggled: one client, one
+// connection, one order. There are no limits for bodies, in size or time, no retries, no
+// redirects and no decompression of forwarded bytes.
 //
-// Before bytes are forwarded they are cut, on the same goroutine, into requests,
-// responses, bodies, events and messages, and those are recorded (law 3). The
-// plan of cutting a copy off the path was left: only a cut head can be edited,
-// only a cut body can be masked before it reaches the disk, and a reply could be
-// recorded before its request. It costs some microseconds an exchange. The
-// cutters are push-style and know nothing of connections; the same bytes make
-// the same records whatever the chunks are.
+// Before bytes are forwarded they are split, on the same goroutine, into requests,
+// responses, bodies, events and messages, which are recorded (law 3). Splitting a copy
+// off the path would not do: only a held head can be edited, only a held body can be
+// masked before it reaches the disk, and a response could be recorded before its
+// request. It costs a few microseconds per exchange. The cutters are push parsers
+// without connections. The same bytes make the same records whatever the chunks are.
 //
-// A cutter that panics forwards what it holds and is not used any more on that
-// connection. A recorder that panics is replaced by one that records nothing.
-// Both are said once.
+// A cutter that panics forwards the bytes that it holds and is not used again on that
+// connection. A recorder that panics is replaced by one that records nothing. Both are
+// reported once.
 //
-// # What is held
+// # Held bytes
 //
-// A head is forwarded when it is complete, as it is edited and may be refused;
-// so are the trailer fields of a request. The beginning of an event stream that
-// answers a GET is held until its first event is complete, 8 KiB at the most,
-// since it may be an endpoint event; and with RewriteAuth the description of a
-// protected resource, 64 KiB at the most. When a connection ends, what is held
-// is forwarded as it came.
+// A head is forwarded when it is complete, as it is edited and may be refused. The same
+// holds for the trailer fields of a request. The beginning of an event stream that
+// responds to a GET is held until its first event is complete, up to 8 KiB, because it
+// may be an endpoint event. With RewriteAuth, the description of a protected resource is
+// held, up to 64 KiB. When a connection ends, held bytes are forwarded unchanged.
 //
-// The server is dialled when there is something to forward to it: a client that
-// connects and says nothing costs it nothing, a request that is refused does not
-// reach it, and a failure to reach it has a request that it can be the answer to.
+// The server is dialed when there are bytes to forward: a client that only connects does
+// not reach it, a refused request does not reach it, and a failure to reach it can be
+// reported in the response to a request.
 //
-// What a client sends behind a request for another protocol waits until the
-// server has agreed or not. Clients wait for that by themselves.
+// Bytes of a client after a request for another protocol wait until the server has
+// agreed or not. Clients themselves wait for that.
 //
-// # What is changed
+// # Changes
 //
-// Where a request names the tap, in Host or in an absolute target, the server is
-// named instead, and fields that the person asked for are added at the end of
-// the head. A foreign Host passes as it is to a server on loopback, which may
-// defend itself against DNS rebinding, and gets a 403 in front of any other.
+// The name of the tap in the Host or the absolute target of a request is replaced by that
+// of the server, and fields that the user asked for are added at the end of the head. A
+// foreign Host is forwarded unchanged to a server on loopback, which may defend itself
+// against DNS rebinding. For other servers it is refused with 403.
 //
-// In responses Location, where it is on the server's origin, becomes the tap's;
-// so do the URL of an endpoint event, and with RewriteAuth resource_metadata in
-// challenges and resource in the description of a protected resource. An
-// endpoint event in a stream whose content is coded, or that has a
-// Content-Length, stays as it is. Each change is an event "rewrite" in the
-// recording, whose frames have what came.
+// In responses, the origin of the server is replaced by that of the tap in Location and
+// in the URL of an endpoint event, and with RewriteAuth in resource_metadata of
+// challenges and in resource of the description of a protected resource. An endpoint
+// event in a stream with a content coding or a Content-Length is not changed. Each change
+// is an event "rewrite" in the recording, whose frames have the original bytes.
 //
-// Chunks that hold a rewritten body become one chunk. Nothing else is changed.
+// The chunks of a rewritten body become one chunk. Nothing else is changed.
 //
-// # What is refused
+// # Refusals
 //
-// A request that two readers may understand differently is answered with 400:
-// both Content-Length and Transfer-Encoding, a Content-Length that occurs twice
-// or is no number, codings that do not end in one chunked, folded lines, CR or
-// LF alone, NUL, a space before a colon, two Hosts, chunks that are none. A head
-// of more than 1 MiB is answered with 431, one that is not complete after a minute with
-// 408. What is not HTTP/1 at all passes.
-// Servers are not judged: what of a response cannot be read passes too.
+// A request that readers may interpret differently is refused with 400: both
+// Content-Length and Transfer-Encoding, a Content-Length that is repeated or not a
+// number, codings that do not end in a single chunked, folded lines, a lone CR or LF,
+// NUL, a space before a colon, two Hosts, invalid chunks. A head of more than 1 MiB is
+// refused with 431, one that is not complete after a minute with 408. Connections that
+// are not HTTP/1 at all are forwarded. Servers are not checked: unreadable parts of a
+// response are forwarded too.
 //
-// The tap answers in the order of the requests, and ends the connection with it.
-// A server that cannot be reached is 502 and a plain sentence. These answers are
-// recorded as the tap's own.
+// The tap responds in the order of the requests, and then ends the connection. If the
+// server cannot be reached, the response is a 502 with one sentence. These responses are
+// recorded as those of the tap.
 //
 // # Ends
 //
-// The end of one side's bytes is the end of the other's, and a reset is a reset.
-// Where nothing but the end of the connection can end a body, and the server's
-// TLS ended without saying so, the client's connection is reset: it must not
-// look whole. A client that closes looks like one that only says that it is
-// done, until something is sent to it; so the server learns by a reset one write
-// later than without a tap. Servers do not wait for that.
+// The end of one side's bytes is forwarded as an end, and a reset as a reset. If only the
+// end of the connection can end a body, and the TLS connection of the server ended without
+// an alert, the client connection is reset, because the body must not look complete. A
+// client that closes its connection cannot be distinguished from one that closes only its
+// side until something is sent to it, so the server learns by a reset one write later
+// than without a tap. Servers do not wait for that.
 //
-// Each exchange has one event "end", which says by whom and how it was broken
-// off where it was.
+// Each exchange has one event "end". If the exchange was aborted, it names the side and
+// the cause.
 //
-// # What is recorded
+// # Recording
 //
-// For each connection connect and disconnect; for each exchange request, each
-// response with the interim ones, rewrite, end. Bodies are frames without their
-// codings, server-sent events are frames, and so are the messages of a
-// WebSocket, unmasked, decompressed and with their fragments joined. A message
-// in fragments is recorded when it is complete, up to 1 MiB: control frames that
-// come between its fragments are recorded before it.
+// Each connection has connect and disconnect. Each exchange has request, response
+// (interim ones too), rewrite and end. Bodies are frames without their codings,
+// server-sent events are frames, and so are the messages of a WebSocket, unmasked,
+// decompressed and defragmented. A fragmented message is recorded when it is complete, up
+// to 1 MiB: control frames between its fragments are recorded before it.
 //
-// A body whose coding is not known, or that is not what its coding says, is
-// recorded as it crossed. One that fails later, or that decodes to 200 times its
-// size, is decoded as far as that and continues as a frame of bytes.
+// A body with an unknown coding, or whose bytes do not have its coding, is recorded as it
+// crossed. If decoding fails later, or the body decodes to 200 times its size, the rest is
+// recorded as a frame of bytes.
 //
 // # Secrets
 //
-// They are replaced by pseudonyms before they are recorded: values of the fields
-// that carry credentials, cookies and session ids, parameters of URLs such as
-// apiKey, code, state and sessionId, segments of paths that look random, and the
-// same in forms and in the JSON of OAuth endpoints, which are recognised by their
-// paths. Which names have secrets is up to [redact.SecretName]. Such bodies are recorded when
-// they are complete; of one beyond 64 KiB, or that cannot be decoded, only the
-// size is. The same value has the same pseudonym, so that sessions can be told
-// apart. Of bytes that cannot be read as HTTP only the number is recorded, as
-// there may be secrets in them; what cannot be read as a WebSocket is recorded
-// as bytes. What was masked once, or added to requests by the tap, is masked
-// wherever it is repeated, JSON-RPC included: see [redact.Values]. Other secrets in
-// the JSON-RPC itself are not recognised.
+// Secrets are replaced by pseudonyms before they are recorded: the values of fields with
+// credentials, cookies and session ids, URL parameters such as apiKey, code, state and
+// sessionId, path segments that look random, and the same in forms and in the JSON of
+// OAuth endpoints, which are recognized by their paths. [redact.SecretName] decides which
+// names have secrets. Such bodies are recorded when they are complete. Of a body that is
+// longer than 64 KiB or cannot be decoded, only the size is recorded. The same value has
+// the same pseudonym, so that sessions can be distinguished. Bytes that cannot be read as
+// HTTP may have secrets, so only their number is recorded. Bytes that cannot be read as
+// WebSocket are recorded. Values that were masked once, or that the tap adds to requests,
+// are masked wherever they are repeated, also in JSON-RPC: see [redact.Values]. Other
+// secrets in JSON-RPC are not recognized.
 package streamable

@@ -7,16 +7,16 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A downState says what the server is sending.
+// A downState is the kind of data that the server is sending.
 type downState uint8
 
 const (
 	downBetween downState = iota // nothing
-	downHead                     // the head of a response
-	downBody                     // the body of one
+	downHead                     // head of a response
+	downBody                     // body of a response
 	downSocket                   // a WebSocket
-	downRaw                      // what cannot be read
-	downOwn                      // what nobody waits for: the tap answers
+	downRaw                      // unreadable data
+	downOwn                      // discarded data: the tap responds itself
 )
 
 var (
@@ -25,24 +25,23 @@ var (
 	errUnasked101 = errors.New("the server changed to another protocol unasked")
 )
 
-// A downLane cuts what the server sends into responses, as [upLane] does with
+// A downLane splits the bytes of the server into responses, as [upLane] does with
 // requests.
 type downLane struct {
 	*traffic
 	carrier
 	state downState
 	scan  headScan
-	began time.Time // when the head's first byte came
-	start []byte    // the first bytes of the head, to see what it is
-	ex    *exchange // whose response crosses, nil between responses
+	began time.Time // when the first byte of the head arrived
+	start []byte    // first bytes of the head, to recognize it
+	ex    *exchange // exchange of the current response, nil between responses
 	body  bodyCut
 	sink  *sink
 	hold  *hold
 	ws    *wsCut
 }
 
-// feed takes what one read brought and returns what is to be forwarded, valid
-// until the next feed.
+// feed reads a chunk and returns the bytes to forward, which are valid until the next feed.
 func (d *downLane) feed(chunk []byte, at time.Time) []byte {
 	d.begin(chunk)
 	for len(d.left()) > 0 {
@@ -81,8 +80,8 @@ func (d *downLane) step(at time.Time) {
 	}
 }
 
-// unasked makes an exchange for a response to nothing: servers say 408 so
-// before they close a connection that rests.
+// unasked makes an exchange for a response without a request, such as a 408 before a server
+// closes an idle connection.
 func (d *downLane) unasked(at time.Time) {
 	ex := d.newExchange(at)
 	ex.origin = d.hosts.ownURL
@@ -92,7 +91,7 @@ func (d *downLane) unasked(at time.Time) {
 	d.ex = d.answering()
 }
 
-// headPart takes the next bytes of a head.
+// headPart reads the next bytes of a head.
 func (d *downLane) headPart(p []byte) {
 	if n := min(len(p), 8-len(d.start)); n > 0 {
 		d.start = append(d.start, p[:n]...)
@@ -113,8 +112,8 @@ func (d *downLane) headPart(p []byte) {
 	}
 }
 
-// headDone reads a complete head and forwards it. last is the end of it, which
-// is the whole where nothing is held: then it need not be copied.
+// headDone reads a complete head and forwards it. last is its end, which is all of it if
+// nothing is held: then it need not be copied.
 func (d *downLane) headDone(last []byte) {
 	raw := d.held
 	if len(raw) == 0 {
@@ -147,8 +146,7 @@ func (d *downLane) headDone(last []byte) {
 	}
 }
 
-// response records a complete head, says what follows it, and returns what is
-// changed in it.
+// response records a complete head, determines what follows it, and returns the changes.
 func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 	h, ex := parseHead(raw), d.ex
 	line, ok := parseStatusLine(h.first)
@@ -159,7 +157,7 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 		Reason: toText(line.reason), Header: textFields(h.fields)})
 	edits = d.responseEdits(ex, &h)
 	if line.status < 200 && line.status != 101 {
-		d.state = downBetween // the final one is still to come
+		d.state = downBetween // the final response follows
 		return edits, true
 	}
 	ex.down.first = d.began.Sub(ex.began)
@@ -169,7 +167,7 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 		return edits, true
 	}
 	kind, length, err := responseFraming(&h, ex.method, line)
-	if kind != noBody || err != nil { // else the end of the response, which comes at once, is recorded first
+	if kind != noBody || err != nil { // otherwise the end of the response follows immediately and is recorded first
 		d.decide(ex)
 	}
 	if err != nil {
@@ -184,7 +182,7 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 	return edits, true
 }
 
-// changes looks whether the connection speaks another protocol from now on.
+// changes determines whether the connection changes its protocol.
 func (d *downLane) changes(h *head, status int) {
 	ex := d.ex
 	switch {
@@ -202,7 +200,7 @@ func (d *downLane) changes(h *head, status int) {
 	}
 }
 
-// bodyPart takes the next bytes of a body.
+// bodyPart reads the next bytes of a body.
 func (d *downLane) bodyPart(p []byte) {
 	n, part, done, err := d.body.next(p)
 	d.ex.down.bytes += uint64(n)
@@ -240,8 +238,8 @@ func (d *downLane) endResponse() {
 	}
 }
 
-// unreadable gives up on a head that cannot be read. What there is of it passes,
-// with all that follows.
+// unreadable gives up on a head that cannot be read. Its bytes pass, with everything after
+// them.
 func (d *downLane) unreadable(err error) {
 	d.turnRaw(err)
 	if len(d.held) > 0 {
@@ -251,14 +249,14 @@ func (d *downLane) unreadable(err error) {
 	}
 }
 
-// turnRaw gives up on what cannot be read, from here on.
+// turnRaw lets everything pass unread from here on.
 func (d *downLane) turnRaw(err error) {
 	d.ex.down.note(err.Error())
 	d.sink, d.state = nil, downRaw
 }
 
-// end says that the server sends nothing more. clean says that it said so
-// itself, and did not break off. It returns what is still to be forwarded.
+// end ends the lane. clean reports a proper end, in contrast to an aborted connection. It
+// returns the remaining bytes to forward.
 func (d *downLane) end(clean bool) []byte {
 	d.begin(nil)
 	ex := d.ex
@@ -283,8 +281,8 @@ func (d *downLane) end(clean bool) []byte {
 	return d.finish()
 }
 
-// endless reports whether nothing but the end of the connection can end what
-// the server is sending.
+// endless reports whether only the end of the connection can end the current data of the
+// server.
 func (d *downLane) endless() bool {
 	switch d.state {
 	case downBody:
@@ -295,6 +293,6 @@ func (d *downLane) endless() bool {
 	return false
 }
 
-// within reports whether the server is in the middle of something that ends
-// otherwise than with the connection, or has not begun to answer.
+// within reports whether the server is in the middle of data that does not end with the
+// connection, or has not begun to respond.
 func (d *downLane) within() bool { return d.first() != nil && !d.endless() }

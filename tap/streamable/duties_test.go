@@ -38,7 +38,7 @@ import (
 //     size; nothing is sent twice; 502 in the tap's own name.
 //  9. Recorded: exchange, stream, frame; what is no JSON too.
 //  10. Secrets are masked before they are recorded.
-//  11. Events by the book, and no line of the tap's own among them.
+//  11. Valid events, and no line of the tap itself among them.
 //  12. Sessions of many clients, streams and eras on one listener.
 //
 // HTTP+SSE: only an absolute endpoint on the server's origin is rewritten.

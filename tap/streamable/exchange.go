@@ -9,63 +9,63 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Who did something, as [tap.Event] has it in By.
+// Values of By in [tap.Event].
 const (
 	byClient = "client"
 	byServer = "server"
 	byTap    = "tap"
 )
 
-// An exchange is one request and all that comes back on it.
+// An exchange is one request and everything that comes back on it.
 type exchange struct {
 	n      uint64
 	method string
 	target string
-	began  time.Time // when its first byte came
-	// origin is the tap's own, by the name that the client uses.
+	began  time.Time // when its first byte arrived
+	// origin is the origin of the tap, with the name that the client uses.
 	origin string
-	// decided, where the request asks for another protocol, is closed when it
-	// is known whether the connection speaks it from now on.
+	// decided, if the request asks for another protocol, is closed when it is known whether
+	// the connection changes to it.
 	decided chan struct{}
-	// ws is what was agreed on, tunnel that it is some protocol or other. They
+	// ws has the agreed parameters of a WebSocket. tunnel reports another protocol. They
 	// are set before decided is closed.
 	ws     *wsTerms
 	tunnel bool
 
-	up, down side // each belongs to its lane until that is over
+	up, down side // each is used by its lane only, until that has ended
 
-	// The rest is guarded by traffic.mu.
+	// The following fields are guarded by traffic.mu.
 
-	// own is the tap's answer, for a request that is not forwarded.
+	// own is the response of the tap to a request that is not forwarded.
 	own *answer
-	// answering says that the response has begun.
+	// answering reports that the response has begun.
 	answering bool
-	// by and why say how it ended where it was broken off.
+	// by and why describe how the exchange was aborted.
 	by, why string
-	// halfClosed says that the client had closed its side before that. A server that
-	// notices may end its response as if it were whole.
+	// halfClosed reports that the client had closed its side before that. A server that
+	// notices may end its response properly.
 	halfClosed bool
 	ended      bool
 }
 
-// A side is what is known of one direction of an exchange.
+// A side is one direction of an exchange.
 type side struct {
 	bytes   uint64
-	first   time.Duration // from the request's first byte
+	first   time.Duration // since the first byte of the request
 	coding  string
-	notes   []string // what went wrong with the recording
+	notes   []string // problems of the recording
 	trailer [][2]string
-	unread  uint64 // bytes that crossed and could not be read
+	unread  uint64 // number of bytes that could not be read
 	socket  bool   // it has become a WebSocket
 
-	// Guarded by traffic.mu. closes says that a WebSocket's close frame has crossed.
+	// Guarded by traffic.mu. closes reports that the close frame of a WebSocket has crossed.
 	over, complete, closes bool
 }
 
-// note says something of the exchange in its end.
+// note adds a note to the end of the exchange.
 func (s *side) note(text string) { s.notes = appendNew(s.notes, text) }
 
-// traffic is what the two lanes of one connection know together.
+// traffic is the state shared by the two lanes of a connection.
 type traffic struct {
 	*site
 	conn uint64
@@ -73,26 +73,26 @@ type traffic struct {
 	local string
 
 	mu sync.Mutex
-	// queue has the exchanges whose responses are not over, in their order.
+	// queue has the exchanges whose responses have not ended, in order.
 	queue []*exchange
-	// gone says who ended the connection first, and how.
+	// gone describes who ended the connection first, and how.
 	goneBy, goneHow string
 }
 
-// newExchange numbers a request whose first byte came at that time.
+// newExchange numbers a request whose first byte arrived at a time.
 func (tr *traffic) newExchange(at time.Time) *exchange {
 	return &exchange{n: tr.number(), began: at}
 }
 
-// enqueue makes the exchange the one that is answered after those before it.
+// enqueue adds an exchange to the queue of responses.
 func (tr *traffic) enqueue(ex *exchange) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.queue = append(tr.queue, ex)
 }
 
-// answering returns the exchange that the response which begins now belongs to,
-// nil if nothing was asked.
+// answering returns the exchange of a response that begins now, nil if there was no
+// request.
 func (tr *traffic) answering() *exchange {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -103,8 +103,7 @@ func (tr *traffic) answering() *exchange {
 	return tr.queue[0]
 }
 
-// pending returns the exchange that waits for the tap's own answer, if it is
-// the next to be answered.
+// pending returns the exchange that waits for a response of the tap, if it is next.
 func (tr *traffic) pending() *exchange {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -114,8 +113,7 @@ func (tr *traffic) pending() *exchange {
 	return nil
 }
 
-// first returns the exchange that is the next to be answered, or being answered,
-// if there is one.
+// first returns the exchange whose response is next or has begun, or nil.
 func (tr *traffic) first() *exchange {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -125,7 +123,7 @@ func (tr *traffic) first() *exchange {
 	return tr.queue[0]
 }
 
-// lost notes who ended the connection, and how: "hung up", say. The first one
+// lost records who ended the connection, and how, such as "hung up". Only the first call
 // counts.
 func (tr *traffic) lost(by, how string) {
 	tr.mu.Lock()
@@ -135,10 +133,10 @@ func (tr *traffic) lost(by, how string) {
 	}
 }
 
-// requestOver says that nothing more of a request will come.
+// requestOver ends a request.
 func (tr *traffic) requestOver(ex *exchange, complete bool) { tr.over(ex, &ex.up, complete) }
 
-// responseOver says that nothing more of a response will come.
+// responseOver ends a response.
 func (tr *traffic) responseOver(ex *exchange, complete bool) {
 	tr.mu.Lock()
 	if i := slices.Index(tr.queue, ex); i >= 0 {
@@ -149,8 +147,7 @@ func (tr *traffic) responseOver(ex *exchange, complete bool) {
 	tr.decide(ex)
 }
 
-// decide lets go of a request lane that waits for what becomes of the
-// connection.
+// decide releases a request lane that waits for the protocol of the connection.
 func (tr *traffic) decide(ex *exchange) {
 	if ex.decided == nil {
 		return
@@ -164,14 +161,14 @@ func (tr *traffic) decide(ex *exchange) {
 	}
 }
 
-// responsesOver ends all exchanges that still wait for something to come back.
+// responsesOver ends all exchanges without a complete response.
 func (tr *traffic) responsesOver() {
 	for ex := tr.first(); ex != nil; ex = tr.first() {
 		tr.responseOver(ex, false)
 	}
 }
 
-// over ends one side of an exchange, and with the second one the exchange.
+// over ends one side of an exchange, and the exchange with the second side.
 func (tr *traffic) over(ex *exchange, s *side, complete bool) {
 	s.unreadNote(s == &ex.up)
 	tr.mu.Lock()
@@ -187,7 +184,7 @@ func (tr *traffic) over(ex *exchange, s *side, complete bool) {
 	}
 }
 
-// blame says who broke an exchange off.
+// blame determines who aborted an exchange.
 func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 	if s == &ex.down && tr.goneBy == byClient {
 		ex.halfClosed = true
@@ -205,7 +202,7 @@ func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 	}
 	switch {
 	case s.socket && (tr.goneBy == byClient && ex.up.closes || tr.goneBy == byServer && ex.down.closes):
-		ex.why = "" // which the other side had no time to answer
+		ex.why = "" // the other side had no time to respond
 	case s.socket:
 		ex.why += " without a close frame"
 	case s == &ex.up:
@@ -217,7 +214,7 @@ func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 	}
 }
 
-// end is the event that ends an exchange.
+// end returns the event that ends an exchange.
 func (ex *exchange) end() tap.Event {
 	e := tap.Event{
 		Name: tap.EventEnd, By: ex.by, HalfClosed: ex.halfClosed, FirstByte: ex.down.first,

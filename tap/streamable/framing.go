@@ -2,7 +2,7 @@ package streamable
 
 import "strings"
 
-// A framing says how the end of a body is found (RFC 9112, 6.3).
+// A framing determines the end of a body (RFC 9112, 6.3).
 type framing uint8
 
 const (
@@ -12,9 +12,9 @@ const (
 	closeBody           // until the connection ends
 )
 
-// requestFraming says how a request's body is framed. It returns the length of
-// a [lengthBody]. What different readers would see differently is refused: this
-// is what request smuggling is made of.
+// requestFraming returns the framing of a request body, and the length of a [lengthBody].
+// It refuses everything that readers may interpret differently, which request smuggling
+// relies on.
 func requestFraming(h *head, proto string) (framing, uint64, *refusal) {
 	var codings []string
 	for f := range h.all("Transfer-Encoding") {
@@ -48,8 +48,7 @@ func requestFraming(h *head, proto string) (framing, uint64, *refusal) {
 	return lengthBody, n, nil
 }
 
-// endsChunked reports whether a list has plain tokens of which the last and no
-// other is chunked.
+// endsChunked reports whether a list consists of tokens, of which only the last is chunked.
 func endsChunked(codings string) bool {
 	list := strings.Split(codings, ",")
 	for i, e := range list {
@@ -61,7 +60,7 @@ func endsChunked(codings string) bool {
 	return true
 }
 
-// parseLength reads a Content-Length: digits and nothing else.
+// parseLength parses a Content-Length, which consists of digits.
 func parseLength(s string) (uint64, bool) {
 	if s == "" || len(s) > 18 {
 		return 0, false
@@ -76,9 +75,8 @@ func parseLength(s string) (uint64, bool) {
 	return n, true
 }
 
-// responseFraming says how a response's body is framed. It reads what it can:
-// only a Content-Length that contradicts itself is an error. HTTP/1.0 has no
-// transfer codings.
+// responseFraming returns the framing of a response body. It is lenient: only a
+// contradictory Content-Length is an error. HTTP/1.0 has no transfer codings.
 func responseFraming(h *head, method string, line statusLine) (framing, uint64, error) {
 	if method == "HEAD" || line.status < 200 || line.status == 204 || line.status == 304 {
 		return noBody, 0, nil
@@ -106,8 +104,8 @@ func responseFraming(h *head, method string, line statusLine) (framing, uint64, 
 	return lengthBody, n, nil
 }
 
-// contentCodings returns the codings that were put on a body's content, in the
-// order in which they were applied.
+// contentCodings returns the content codings of a body, in the order in which they were
+// applied.
 func contentCodings(h *head) []string {
 	var out []string
 	for _, name := range []string{"Content-Encoding", "Transfer-Encoding"} {
@@ -120,14 +118,13 @@ func contentCodings(h *head) []string {
 	return out
 }
 
-// mediaType returns the type of a body without parameters, in lower case.
+// mediaType returns the media type of a body without parameters, in lower case.
 func mediaType(h *head) string {
 	t, _, _ := strings.Cut(h.get("Content-Type"), ";")
 	return strings.ToLower(strings.Trim(t, " \t"))
 }
 
-// wantsUpgrade reports whether a request asks for another protocol on its
-// connection (RFC 9110, 7.8).
+// wantsUpgrade reports whether a request asks for another protocol (RFC 9110, 7.8).
 func wantsUpgrade(h *head) bool {
 	for _, c := range h.list("Connection") {
 		if c == "upgrade" {

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxHead is the most bytes of a head that are held: heads are edited, so one
-// must be there as a whole. Servers take 8 KiB to 1 MiB.
+// maxHead is the maximum size of a head in bytes: heads are edited, so they
+// must be held completely. Servers accept 8 KiB to 1 MiB.
 const maxHead = 1 << 20
 
-// maxHeads is how many bytes the unfinished heads of all connections may have together,
-// and leastHead how many one may have at least, however many connections there are.
+// maxHeads is the maximum size of the incomplete heads of all connections together,
+// and leastHead the minimum limit for one, however many connections there are.
 const (
 	maxHeads  = 64 << 20
 	leastHead = 32 << 10
 )
 
-// headLimit is how many bytes a head may have beside those of all connections.
+// headLimit returns the size limit of a head, given those of all connections.
 func (s *site) headLimit() int {
 	conns := 1
 	if s.live != nil {
@@ -31,13 +31,13 @@ func (s *site) headLimit() int {
 
 // A headScan finds the end of a head, or of the trailer fields of a chunked
 // body, in pieces: the first empty line. Lines end in LF, with or without CR,
-// so that the end is where the most lenient reader would see it.
+// as the most lenient readers accept.
 type headScan struct {
 	line int  // bytes of the current line so far
 	cr   bool // the last of them is CR
 }
 
-// next returns how many leading bytes of p belong to the head, and whether they
+// next returns the number of leading bytes of p that belong to the head, and whether they
 // end it.
 func (s *headScan) next(p []byte) (n int, done bool) {
 	for n < len(p) {
@@ -64,27 +64,27 @@ func (s *headScan) add(b []byte) {
 	}
 }
 
-// A field is one header field. A line that is none has no name, and is its
+// A field is one header field. An invalid line has no name and is its own
 // value.
 type field struct {
 	name, value string
-	// from and to are where the value stands in the head. They are zero where it
-	// does not stand there in one piece.
+	// from and to are the range of the value in the head. They are zero if it
+	// is not contiguous.
 	from, to int
 }
 
-// A head is a request's or a response's, or the fields of a trailer. Reading it
-// never fails: what is not by the book is said in fault, and read as a lenient
-// reader would, so that a secret in an odd place is still found.
+// A head is that of a request or a response, or the fields of a trailer. Parsing it
+// never fails: fault describes an invalid part, which is read as a lenient
+// reader would, so that secrets in it are found.
 type head struct {
-	first  string // the start line
+	first  string // start line
 	fields []field
-	// fault is the first thing in it that two readers may understand
+	// fault is the first problem that readers may interpret
 	// differently (RFC 9112, 2.2, 5.1 and 5.2), or empty.
 	fault string
 }
 
-// parseHead reads a head with its start line and its empty line.
+// parseHead parses a head with its start line and its empty line.
 func parseHead(raw []byte) head {
 	var h head
 	text := string(raw)
@@ -94,15 +94,14 @@ func parseHead(raw []byte) head {
 	return h
 }
 
-// parseTrailer reads fields without a start line.
+// parseTrailer parses fields without a start line.
 func parseTrailer(raw []byte) head {
 	var h head
 	h.parseFields(string(raw), 0)
 	return h
 }
 
-// cutLine returns the line at offset at without its end, and where the next
-// one begins.
+// cutLine returns the line at an offset without its end, and the offset of the next line.
 func (h *head) cutLine(text string, at int) (line string, next int) {
 	i := strings.IndexByte(text[at:], '\n')
 	if i < 0 {
@@ -168,7 +167,7 @@ func (h *head) parseField(line string, at int) {
 	h.fields = append(h.fields, f)
 }
 
-// fold adds a line that continues the field before it.
+// fold adds a line that continues the previous field.
 func (h *head) fold(line string) {
 	h.wrong("a folded header line")
 	if len(h.fields) == 0 {
@@ -180,7 +179,7 @@ func (h *head) fold(line string) {
 	f.from, f.to = 0, 0
 }
 
-// get returns the value of the first field of that name.
+// get returns the value of the first field with a name.
 func (h *head) get(name string) string {
 	for f := range h.all(name) {
 		return f.value
@@ -188,7 +187,7 @@ func (h *head) get(name string) string {
 	return ""
 }
 
-// all goes through the fields of that name.
+// all returns the fields with a name.
 func (h *head) all(name string) iter.Seq[*field] {
 	return func(yield func(*field) bool) {
 		for i := range h.fields {
@@ -199,8 +198,8 @@ func (h *head) all(name string) iter.Seq[*field] {
 	}
 }
 
-// list returns the elements of the fields of that name, which is a list with
-// commas, in lower case and without parameters.
+// list returns the elements of the fields with a name, which are comma-separated lists, in
+// lower case and without parameters.
 func (h *head) list(name string) []string {
 	var out []string
 	for f := range h.all(name) {
@@ -214,14 +213,14 @@ func (h *head) list(name string) []string {
 	return out
 }
 
-// An edit puts other bytes in the place of raw[from:to] of a head.
+// An edit replaces raw[from:to] of a head.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// apply returns raw with the edits, which are in order, and with extra before
-// its empty line.
+// apply returns raw with the edits, which must be in order, and with extra before its empty
+// line.
 func apply(raw []byte, edits []edit, extra string) []byte {
 	size := len(raw) + len(extra)
 	for _, e := range edits {
@@ -259,7 +258,7 @@ var tokenBytes = func() (set [256]bool) {
 	return set
 }()
 
-// A refusal is why a request is not forwarded, for the client.
+// A refusal is the reason for not forwarding a request, which the client receives.
 type refusal struct {
 	status int
 	why    string
@@ -271,7 +270,7 @@ func refusef(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// textFields returns fields as an event has them.
+// textFields returns fields in the form of an event.
 func textFields(list []field) [][2]string {
 	if len(list) == 0 {
 		return nil
@@ -283,8 +282,8 @@ func textFields(list []field) [][2]string {
 	return out
 }
 
-// toText makes valid UTF-8 of a value. A head has bytes; those of one that is
-// not UTF-8 are taken as ISO 8859-1, as readers of HTTP do.
+// toText converts a value to valid UTF-8. A value that is not UTF-8 is read as ISO 8859-1,
+// as is usual for HTTP.
 func toText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -296,7 +295,7 @@ func toText(s string) string {
 	return string(r)
 }
 
-// appendNew appends s unless the list has it.
+// appendNew appends s unless the list contains it.
 func appendNew(list []string, s string) []string {
 	if slices.Contains(list, s) {
 		return list

@@ -8,35 +8,35 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// maxMetadata is the most bytes of a protected resource's description that are
+// maxMetadata is the maximum size of the description of a protected resource that is
 // held to be rewritten.
 const maxMetadata = 64 << 10
 
-// maxEndpoint is how many bytes of the beginning of an event stream are looked
-// at for the endpoint event of HTTP+SSE (2024-11-05, basic/transports), which
+// maxEndpoint is the maximum number of bytes at the beginning of an event stream that are
+// searched for the endpoint event of HTTP+SSE (2024-11-05, basic/transports), which
 // is the first one.
 const maxEndpoint = 8 << 10
 
-// A hold keeps back the beginning of a response's body, which may have to be
-// rewritten. What the carrier holds meanwhile is the body as it crosses, behind
-// the head where that is held too.
+// A hold holds the beginning of a response body, which may have to be
+// rewritten. The carrier holds the bytes of the body, after
+// the head if that is held too.
 type hold struct {
-	// events says that this is an event stream. Otherwise the whole body is
-	// waited for.
+	// events reports that this is an event stream. Otherwise the whole body is
+	// held.
 	events bool
-	// unit is where in data the current event began.
+	// unit is the offset of the current event in data.
 	unit int
 	// data is the body without its transfer coding.
 	data []byte
-	// head is how many bytes of what is held are the head.
+	// head is the number of held bytes of the head.
 	head int
-	// line is where the line with the first chunk's size stands in what is
-	// held, from and to where the content does: the first byte of it, and what
-	// is behind the last.
+	// line is the offset of the line with the size of the first chunk in the
+	// held bytes, from and to are the range of the content: the offset of its first byte and
+	// the offset after its last.
 	line, from, to int
 }
 
-// wantsHold decides whether the beginning of a body is held.
+// wantsHold returns a hold if the beginning of a body must be held, or nil.
 func (d *downLane) wantsHold(ex *exchange, h *head, status int) *hold {
 	if ex.method != "GET" || status != 200 || d.body.kind == noBody {
 		return nil
@@ -59,7 +59,7 @@ func (d *downLane) unheld(ex *exchange, why string) {
 	ex.down.note("resource was not rewritten: " + why)
 }
 
-// holdPart holds n bytes that are one part of the body.
+// holdPart holds n bytes, which are one part of the body.
 func (d *downLane) holdPart(n int, part bodyPart) {
 	h, at := d.hold, len(d.held)
 	switch {
@@ -75,7 +75,7 @@ func (d *downLane) holdPart(n int, part bodyPart) {
 	d.carrier.hold(n)
 }
 
-// decideHold looks whether what is held can go on, and how.
+// decideHold releases the held bytes if possible.
 func (d *downLane) decideHold(ex *exchange, done bool) {
 	h := d.hold
 	switch {
@@ -98,8 +98,8 @@ func (d *downLane) decideHold(ex *exchange, done bool) {
 	}
 }
 
-// decideEvent looks at the events that are complete. The first one that says
-// something is the last that is held.
+// decideEvent reads the complete events. The first one that is not
+// a comment is the last that is held.
 func (d *downLane) decideEvent(ex *exchange) {
 	h := d.hold
 	var events tap.SSESplitter
@@ -125,14 +125,14 @@ func (d *downLane) decideEvent(ex *exchange) {
 		h.unit = seen
 	}
 	if len(h.data) > 0 && onlyComments(h.data[h.unit:]) && (d.body.kind != chunkedBody || d.body.left == 0) {
-		// Nothing but comments, and what follows is in a chunk of its own: they
+		// Only comments, and the next event is in another chunk: they
 		// need not wait for it.
 		d.release()
 		*h = hold{events: true, line: -1}
 	}
 }
 
-// onlyComments reports whether p is whole lines that are comments.
+// onlyComments reports whether p consists of complete comment lines.
 func onlyComments(p []byte) bool {
 	for line := range bytes.Lines(p) {
 		if line[0] != ':' || line[len(line)-1] != '\n' {
@@ -142,8 +142,8 @@ func onlyComments(p []byte) bool {
 	return true
 }
 
-// swapEndpoint forwards what is held with the tap's origin in the endpoint
-// event, if that names the upstream's.
+// swapEndpoint forwards the held bytes with the origin of the tap in the endpoint
+// event, if it has the origin of the upstream.
 func (d *downLane) swapEndpoint(ex *exchange, from, to int) {
 	h := d.hold
 	before := string(h.data[from:to])
@@ -156,15 +156,15 @@ func (d *downLane) swapEndpoint(ex *exchange, from, to int) {
 	d.releaseHold(bytes.Join([][]byte{h.data[:from], []byte(after), h.data[to:]}, nil))
 }
 
-// endHold forwards what is held as it came.
+// endHold forwards the held bytes unchanged.
 func (d *downLane) endHold() {
 	d.hold = nil
 	d.release()
 }
 
-// releaseHold forwards what is held with data as its content. In a chunked body
-// all of it becomes one chunk, and that has room for what is still to come of
-// the last one.
+// releaseHold forwards the held bytes with data as content. In a chunked body
+// it becomes one chunk, whose size includes the remaining bytes of
+// the last chunk.
 func (d *downLane) releaseHold(data []byte) {
 	h, held := d.hold, d.held
 	d.hold = nil

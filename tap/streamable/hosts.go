@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An origin is a scheme, a host and a port, lower-case and with the port that
-// the scheme implies filled in, so that origins can be compared.
+// An origin is a scheme, a host and a port, in lower case and with the default port
+// filled in, so that origins can be compared.
 type origin struct{ scheme, host, port string }
 
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
@@ -22,11 +22,10 @@ func originOf(u *url.URL) origin {
 	return origin{scheme, strings.ToLower(u.Hostname()), port}
 }
 
-// String returns the origin as a URL has it.
+// String returns the origin as in a URL.
 func (o origin) String() string { return o.scheme + "://" + o.authority() }
 
-// authority is the origin as a Host header has it: without a port where the
-// scheme implies it.
+// authority returns the origin as in a Host header, without the default port.
 func (o origin) authority() string {
 	host := o.host
 	if strings.Contains(host, ":") {
@@ -38,28 +37,28 @@ func (o origin) authority() string {
 	return host + ":" + o.port
 }
 
-// splitAuthority cuts a Host header's value. A port that is not there is empty.
+// splitAuthority splits the value of a Host header. A missing port is empty.
 func splitAuthority(s string) (host, port string) {
 	u := url.URL{Host: strings.ToLower(s)}
 	return u.Hostname(), u.Port()
 }
 
-// hosts decides what becomes of a request by the name that it was sent to.
+// hosts decides about a request by its host name.
 type hosts struct {
-	// own is the tap's origin, by the name that it prints.
+	// own is the origin of the tap, as it is printed.
 	own origin
-	// given is the host that the person asked the tap to listen on.
+	// given is the host in the listen address of the user.
 	given string
-	// more are other names of the tap: hosts, with or without a port.
+	// more are other names of the tap, with or without a port.
 	more     []string
 	upstream origin
-	// ownURL and upstreamURL are the two origins as a URL has them, upstreamName
-	// the second one as a Host header has it.
+	// ownURL and upstreamURL are the two origins as in a URL, upstreamName
+	// is the second one as in a Host header.
 	ownURL, upstreamURL, upstreamName string
 }
 
-// isOwn reports whether a Host names the tap: then the upstream must be sent
-// its own name instead. local is the IP address that the client connected to.
+// isOwn reports whether a Host names the tap. It must then be replaced by that of the
+// upstream. local is the IP address that the client connected to.
 func (h *hosts) isOwn(host, local string) bool {
 	name, port := splitAuthority(host)
 	if name == "" {
@@ -87,8 +86,8 @@ func (h *hosts) isOwn(host, local string) bool {
 	return false
 }
 
-// isSelf reports whether the upstream is the tap itself, which would ask itself without
-// end.
+// isSelf reports whether the upstream is the tap itself, which would be an endless
+// loop.
 func (h *hosts) isSelf(addr net.Addr) bool {
 	if h.isOwn(net.JoinHostPort(h.upstream.host, h.upstream.port), "") && h.upstream.port == h.own.port {
 		return true
@@ -105,18 +104,18 @@ func (h *hosts) isSelf(addr net.Addr) bool {
 	})
 }
 
-// forwardsForeign reports whether a request for another name may pass. To a
-// loopback upstream it does, as it is: that is where servers defend themselves
-// against DNS rebinding, and the defence must still see the foreign name. A
-// remote upstream would not know what to do with it, and nobody but a page that
-// abuses the client's browser would send it.
+// forwardsForeign reports whether a request with another Host may pass. To a
+// loopback upstream it passes unchanged, as such servers defend themselves
+// against DNS rebinding and need the foreign name. A
+// remote upstream would not accept it, and only a page that
+// abuses the browser of the client would send it.
 func (h *hosts) forwardsForeign() bool {
 	ip := net.ParseIP(h.upstream.host)
 	return ip.IsLoopback() || h.upstream.host == "localhost" || strings.HasSuffix(h.upstream.host, ".localhost")
 }
 
-// absoluteTarget cuts a request target that names its host itself (RFC 9112,
-// 3.2.2): scheme and host, and the rest.
+// absoluteTarget splits a request target in absolute form (RFC 9112,
+// 3.2.2) into scheme and host, and the rest.
 func absoluteTarget(target string) (authority, rest string, ok bool) {
 	scheme, after, ok := strings.Cut(target, "://")
 	if !ok || !isToken(scheme) {
@@ -129,9 +128,9 @@ func absoluteTarget(target string) (authority, rest string, ok bool) {
 	return after[:end], after[end:], true
 }
 
-// swapOrigin returns raw, an absolute URL, with to in the place of its origin
-// if that is from; everything behind the origin stays byte for byte. A URL
-// without a scheme, as //host/path, is taken as one of from's scheme.
+// swapOrigin returns raw, an absolute URL, with its origin replaced by to
+// if it is from. The rest is kept byte for byte. A URL
+// without a scheme, such as //host/path, has the scheme of from.
 func swapOrigin(raw string, from origin, to string) (string, bool) {
 	full := raw
 	if strings.HasPrefix(raw, "//") {

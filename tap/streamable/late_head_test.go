@@ -43,7 +43,7 @@ func TestHeadThatIsNeverComplete(t *testing.T) {
 
 	slow := dial()
 	_, _ = io.WriteString(slow, "POST / HTTP/1.1\r\nHost: x\r\nX-Half: ")
-	_ = slow.SetReadDeadline(time.Now().Add(10 * time.Second)) // it would wait for ever
+	_ = slow.SetReadDeadline(time.Now().Add(10 * time.Second)) // it would wait forever
 	answer, err := io.ReadAll(slow)
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 Request Timeout\r\n") {
 		t.Errorf("%q, %v", answer, err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// foreignPage returns the web page that a request comes from, in words, if it may not use
-// what is added to requests; "" if it may. A browser sends the origin of the page with
-// all but simple GETs, of which it reports that they cross sites (Fetch Metadata).
+// foreignPage describes the web page that a request comes from, if the page may not use
+// the added fields, otherwise "". A browser sends the origin of the page with
+// all requests except simple GETs, which have Fetch Metadata.
 func (u *upLane) foreignPage(h *head) string {
 	if u.extra == "" {
 		return ""
@@ -27,7 +27,7 @@ func (u *upLane) foreignPage(h *head) string {
 	return ""
 }
 
-// allowsOrigin reports whether an origin is the tap's or was allowed.
+// allowsOrigin reports whether an origin is that of the tap or was allowed.
 func (u *upLane) allowsOrigin(origin string) bool {
 	if slices.ContainsFunc(u.origins, func(o string) bool { return strings.EqualFold(strings.TrimSuffix(o, "/"), origin) }) {
 		return true
@@ -36,8 +36,7 @@ func (u *upLane) allowsOrigin(origin string) bool {
 	return ok && strings.EqualFold(scheme, u.hosts.own.scheme) && u.hosts.isOwn(authority, u.local)
 }
 
-// isPreflight reports whether a request asks whether a page may send another (Fetch,
-// 3.3.2).
+// isPreflight reports whether a request is a CORS preflight (Fetch, 3.3.2).
 func isPreflight(method string, h *head) bool {
 	return method == "OPTIONS" && h.get("Access-Control-Request-Method") != ""
 }

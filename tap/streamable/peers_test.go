@@ -21,7 +21,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// hello is a server that says who was asked for.
+// hello is a server that responds with the requested host.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s for %s, X-Extra %q", r.Method, r.URL, r.Host, r.Header.Get("X-Extra"))
 })
@@ -69,7 +69,7 @@ func TestUpstreamWithTLS(t *testing.T) {
 		t.Errorf("recorded %+v", e)
 	}
 
-	tp, rec = begin(t, srv.URL, nil) // nobody vouches for it
+	tp, rec = begin(t, srv.URL, nil) // its certificate is not trusted
 	resp, body = get(t, http.DefaultClient, tp.URL())
 	if resp.StatusCode != 502 || !strings.Contains(body, "certificate") || !strings.HasPrefix(body, "mcptap: the server at "+srv.URL+" could not be reached: ") {
 		t.Errorf("got %s %q", resp.Status, body)

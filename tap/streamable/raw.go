@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// unread records bytes that are not read as HTTP or WebSocket. Where there may
-// be secrets in them that cannot be found, only their number is kept.
+// unread records bytes that are not read as HTTP or WebSocket. If they may have
+// secrets that cannot be found, only their number is recorded.
 func (tr *traffic) unread(ex *exchange, s *side, lane tap.Lane, p []byte, secret bool) {
 	if secret {
 		s.unread += uint64(len(p))
@@ -16,7 +16,7 @@ func (tr *traffic) unread(ex *exchange, s *side, lane tap.Lane, p []byte, secret
 	tr.rec.Piece(ex.n, lane, tap.FormBytes, p, true)
 }
 
-// unreadNote says how much was not recorded.
+// unreadNote notes how many bytes were not recorded.
 func (s *side) unreadNote(up bool) {
 	if s.unread == 0 {
 		return
@@ -29,7 +29,7 @@ func (s *side) unreadNote(up bool) {
 	s.unread = 0
 }
 
-// newSocket returns what cuts one direction of a WebSocket.
+// newSocket returns the cutter of one direction of a WebSocket.
 func (tr *traffic) newSocket(ex *exchange, s *side, lane tap.Lane, fresh bool) *wsCut {
 	s.socket = true
 	w := &wsCut{out: wsMessages{note: s.note, record: func(form tap.Form, p []byte, end bool) {

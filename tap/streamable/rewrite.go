@@ -9,15 +9,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// rewrote records that the tap changed what it forwards: before is what came,
-// after what went on.
+// rewrote records a change of the forwarded bytes from before to after.
 func (tr *traffic) rewrote(ex *exchange, what, before, after string) {
 	tr.rec.Event(ex.n, tap.Event{Name: tap.EventRewrite, What: what, By: byTap,
 		Before: toText(before), After: toText(after)})
 }
 
-// requestEdits is what is changed in a request's head: where it names the tap,
-// the upstream is named instead.
+// requestEdits returns the changes of a request head: the name of the tap is replaced by
+// that of the upstream.
 func (tr *traffic) requestEdits(ex *exchange, h *head, line requestLine) []edit {
 	var edits []edit
 	name := tr.hosts.upstreamName
@@ -36,8 +35,8 @@ func (tr *traffic) requestEdits(ex *exchange, h *head, line requestLine) []edit 
 	return edits
 }
 
-// responseEdits is what is changed in a response's head: URLs on the upstream's
-// origin that the client will follow become the tap's.
+// responseEdits returns the changes of a response head: the origin of the upstream in URLs
+// that the client will use is replaced by that of the tap.
 func (tr *traffic) responseEdits(ex *exchange, h *head) []edit {
 	var edits []edit
 	for i := range h.fields {
@@ -59,8 +58,7 @@ func (tr *traffic) responseEdits(ex *exchange, h *head) []edit {
 	return edits
 }
 
-// swapMetadata swaps the origin of resource_metadata in a challenge (RFC 9728,
-// 5.1).
+// swapMetadata replaces the origin of resource_metadata in a challenge (RFC 9728, 5.1).
 func (tr *traffic) swapMetadata(challenge, to string) (string, bool) {
 	const name = "resource_metadata="
 	at := strings.Index(strings.ToLower(challenge), name)
@@ -81,8 +79,8 @@ func (tr *traffic) swapMetadata(challenge, to string) (string, bool) {
 	return challenge[:at] + url + challenge[end:], ok
 }
 
-// swapResource swaps the origin of resource in an answer that describes a
-// protected resource (RFC 9728, 2). Everything else of it stays byte for byte.
+// swapResource replaces the origin of resource in the description of a protected resource
+// (RFC 9728, 2). The rest is kept byte for byte.
 func (tr *traffic) swapResource(doc []byte, to string) (swapped []byte, before, after string) {
 	resource := gjson.GetBytes(doc, "resource")
 	if resource.Type != gjson.String || !gjson.ValidBytes(doc) {
@@ -93,6 +91,6 @@ func (tr *traffic) swapResource(doc []byte, to string) (swapped []byte, before, 
 	if !ok {
 		return doc, "", ""
 	}
-	quoted, _ := json.Marshal(after) // a string always can be
+	quoted, _ := json.Marshal(after) // cannot fail for a string
 	return slices.Concat(doc[:resource.Index], quoted, doc[resource.Index+len(resource.Raw):]), before, after
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A cutter that fails must not stop what it cuts. The lane then goes on blind:
-// its bytes cross and nothing of them is recorded.
+// A cutter that panics must not stop the traffic. The lane then continues blind:
+// its bytes are forwarded without being recorded.
 
-// cutUp is [upLane.feed] that forwards whatever happens.
+// cutUp is like [upLane.feed] but forwards the bytes after a panic.
 func (c *conn) cutUp(chunk []byte, at time.Time) (out, rest []byte) {
 	if c.blindUp {
 		return chunk, nil
@@ -24,7 +24,7 @@ func (c *conn) cutUp(chunk []byte, at time.Time) (out, rest []byte) {
 	return c.up.feed(chunk, at)
 }
 
-// cutDown is [downLane.feed] that forwards whatever happens.
+// cutDown is like [downLane.feed] but forwards the bytes after a panic.
 func (c *conn) cutDown(chunk []byte, at time.Time) (out []byte) {
 	if c.blindDown {
 		return chunk
@@ -41,8 +41,8 @@ func (c *conn) cutDown(chunk []byte, at time.Time) (out []byte) {
 	return c.down.feed(chunk, at)
 }
 
-// letGo frees a client's lane that waits for a decision that nobody will make
-// any more. What the connection speaks then cannot be known.
+// letGo releases a client lane that waits for the protocol of the connection after
+// the other lane failed. The protocol is then unknown.
 func (c *conn) letGo() {
 	if ex := c.first(); ex != nil && ex.decided != nil {
 		ex.tunnel = true
@@ -50,7 +50,7 @@ func (c *conn) letGo() {
 	}
 }
 
-// endUp ends the client's lane and returns what is still to be forwarded.
+// endUp ends the client lane and returns the remaining bytes to forward.
 func (c *conn) endUp() (out []byte) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -67,7 +67,7 @@ func (c *conn) endUp() (out []byte) {
 	return c.up.end()
 }
 
-// endDown ends the server's lane and returns what is still to be forwarded.
+// endDown ends the server lane and returns the remaining bytes to forward.
 func (c *conn) endDown(clean bool) (out []byte) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -82,7 +82,7 @@ func (c *conn) endDown(clean bool) (out []byte) {
 	return c.down.end(clean)
 }
 
-// failed says that a cutter failed.
+// failed reports the failure of a cutter.
 func (c *conn) failed(reason any) {
 	c.warned.Do(func() {
 		if c.warn == nil {

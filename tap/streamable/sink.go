@@ -7,9 +7,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A sink records one body, or whatever else crosses one lane of an exchange. It
-// is given the body's bytes without their transfer coding, piece by piece, and
-// undoes content codings and cuts events on the way to the recorder.
+// A sink records one body, or other data on one lane of an exchange. It
+// receives the bytes of the body without their transfer coding, piece by piece, and
+// decodes content codings and splits events for the recorder.
 type sink struct {
 	*site
 	ex   *exchange
@@ -20,16 +20,16 @@ type sink struct {
 	events *tap.SSESplitter // for an event stream
 
 	chain []*decoder
-	coded []byte // while nothing has been decoded
-	plain bool   // something has been, or too much would have to be kept
-	// bytes says that the rest is recorded as it crosses: it could not be
+	coded []byte // input, while nothing has been decoded
+	plain bool   // something was decoded, or coded would be too long
+	// bytes reports that the rest is recorded as it crosses, as it could not be
 	// decoded.
 	bytes bool
 
-	open bool // a frame was begun
+	open bool // a frame has begun
 }
 
-// newSink returns a sink for the body behind the head h.
+// newSink returns a sink for the body after a head.
 func (tr *traffic) newSink(ex *exchange, lane tap.Lane, h *head) *sink {
 	s := &sink{site: tr.site, ex: ex, lane: lane, side: &ex.up, form: tap.FormBody}
 	if lane == tap.ToClient {
@@ -45,10 +45,10 @@ func (tr *traffic) newSink(ex *exchange, lane tap.Lane, h *head) *sink {
 	return s
 }
 
-// maxCodings is how many codings, one on the other, are undone.
+// maxCodings is the maximum number of nested codings that are decoded.
 const maxCodings = 4
 
-// decode sets up the decoders for codings that were applied in this order.
+// decode sets up the decoders for codings in the order in which they were applied.
 func (s *sink) decode(codings []string) {
 	if len(codings) > maxCodings {
 		s.undecoded(fmt.Errorf("%d codings on each other are too many", len(codings)))
@@ -65,7 +65,7 @@ func (s *sink) decode(codings []string) {
 	}
 }
 
-// write records the next bytes of the body. Last reports that no more follow.
+// write records the next bytes of the body. Last reports that they end it.
 func (s *sink) write(p []byte, last bool) {
 	switch {
 	case len(p) == 0:
@@ -78,7 +78,7 @@ func (s *sink) write(p []byte, last bool) {
 	}
 }
 
-// maxCoded is how many bytes of a body are kept while nothing of it was decoded.
+// maxCoded is the number of bytes of a body that are kept while nothing was decoded.
 const maxCoded = 64 << 10
 
 func (s *sink) writeCoded(p []byte) {
@@ -92,7 +92,7 @@ func (s *sink) writeCoded(p []byte) {
 	}
 }
 
-// push sends p through the decoders from the i-th on.
+// push passes p through the decoders from the i-th on.
 func (s *sink) push(i int, p []byte) error {
 	if i == len(s.chain) {
 		s.plain, s.coded = true, nil
@@ -111,8 +111,8 @@ func (s *sink) push(i int, p []byte) error {
 	return deeper
 }
 
-// failed goes on with a body that cannot be decoded (further). Where nothing
-// was decoded it is recorded as it is, otherwise the rest from p on.
+// failed continues with a body that cannot be decoded (further). If nothing
+// was decoded, all of it is recorded as it crosses, otherwise the rest from p on.
 func (s *sink) failed(p []byte, err error) {
 	coded := s.coded
 	s.undecoded(err)
@@ -160,7 +160,7 @@ func (s *sink) content(p []byte, last bool) {
 	}
 }
 
-// asBytes records what could not be read.
+// asBytes records bytes that could not be decoded.
 func (s *sink) asBytes(p []byte) { s.rec.Piece(s.ex.n, s.lane, tap.FormBytes, p, true) }
 
 func (s *sink) piece(p []byte, end bool) {
@@ -168,14 +168,14 @@ func (s *sink) piece(p []byte, end bool) {
 	s.rec.Piece(s.ex.n, s.lane, s.form, p, end)
 }
 
-// endFrame ends the frame that was begun, if there is one.
+// endFrame ends the current frame, if there is one.
 func (s *sink) endFrame() {
 	if s.open {
 		s.piece(nil, true)
 	}
 }
 
-// close records what is left. complete says that the body came to its end.
+// close records the rest. complete reports that the body ended properly.
 func (s *sink) close(complete bool) {
 	if s == nil {
 		return
@@ -191,7 +191,7 @@ func (s *sink) close(complete bool) {
 	s.endFrame()
 }
 
-// finish ends the i-th decoder, and sends what comes of it through the others.
+// finish ends the i-th decoder and passes its output to the others.
 func (s *sink) finish(i int) error {
 	var deeper error
 	err := s.chain[i].finish(func(b []byte) {

@@ -6,23 +6,23 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A site is what all connections of a tap have in common.
+// A site is the state shared by all connections of a tap.
 type site struct {
 	rec   tap.Recorder
 	warn  func(string)
 	hosts hosts
-	// extra is the lines that are added to each request's head, and extraNames
-	// the names in them: their values are never recorded.
+	// extra has the lines that are added to each request head, and extraNames
+	// their names. The values are never recorded.
 	extra      string
 	extraNames []string
-	// origins are those of the web pages that may use extra.
+	// origins are the origins of web pages that may use extra.
 	origins     []string
 	rewriteAuth bool
-	// keepSecrets records bytes that are not HTTP, which may have credentials; otherwise
-	// they are counted.
+	// keepSecrets reports that bytes that are not HTTP, which may have credentials, are
+	// recorded instead of counted.
 	keepSecrets bool
-	// live is how many connections are open.
+	// live is the number of open connections.
 	live *atomic.Int64
-	// number numbers exchanges.
+	// number returns the number of the next exchange.
 	number func() uint64
 }

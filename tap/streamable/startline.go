@@ -2,11 +2,11 @@ package streamable
 
 import "strings"
 
-// A requestLine is a request's first line, cut at its spaces.
+// A requestLine is the first line of a request, split at its spaces.
 type requestLine struct{ method, target, proto string }
 
-// parseRequestLine reads a request's first line. claims says that the line ends
-// in a version of HTTP/1, whatever the rest of it is.
+// parseRequestLine parses the first line of a request. claims reports that it ends
+// with a version of HTTP/1, even if the rest is invalid.
 func parseRequestLine(line string) (r requestLine, ok, claims bool) {
 	i := strings.LastIndexByte(line, ' ')
 	if i < 0 || !isHTTP1(line[i+1:]) {
@@ -30,15 +30,15 @@ func isHTTP1(s string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// A requestCheck looks at the first line of what should be a request, as it
-// comes, so that what is no HTTP/1 at all is not waited for in vain: nothing of
-// a head is forwarded before it is complete.
+// A requestCheck checks the first line of a request while it arrives, because
+// other protocols must be forwarded without delay, whereas
+// a head is forwarded when it is complete.
 type requestCheck struct {
 	part  uint8 // 0 the method, 1 the rest of the line, 2 past it
-	alien bool  // the line cannot be that of a request
+	alien bool  // the line is not that of a request
 }
 
-// next takes the latest bytes. ends says that the line ends in them.
+// next reads the latest bytes. ends reports that the line ends in them.
 func (c *requestCheck) next(p []byte) (ends bool) {
 	for _, b := range p {
 		switch {
@@ -58,14 +58,14 @@ func (c *requestCheck) next(p []byte) (ends bool) {
 	return false
 }
 
-// A statusLine is a response's first line.
+// A statusLine is the first line of a response.
 type statusLine struct {
 	proto  string
 	status int
 	reason string
 }
 
-// parseStatusLine reads a response's first line.
+// parseStatusLine parses the first line of a response.
 func parseStatusLine(line string) (s statusLine, ok bool) {
 	const code = len("HTTP/1.1 ")
 	if len(line) < code+3 || !isHTTP1(line[:code-1]) || line[code-1] != ' ' {
@@ -85,8 +85,7 @@ func parseStatusLine(line string) (s statusLine, ok bool) {
 	return s, true
 }
 
-// noStatus reports whether what came so far, of which the first bytes are
-// given, cannot be the beginning of a response.
+// noStatus reports whether start, the first bytes, cannot begin a response.
 func noStatus(start []byte) bool {
 	const want = "HTTP/1."
 	n := min(len(start), len(want))

@@ -14,14 +14,14 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A Tap stands in front of one server.
+// A Tap forwards the traffic of one server.
 type Tap struct {
 	site
 	listener  net.Listener
 	upstream  *url.URL
 	proxy     func(*url.URL) (*url.URL, error)
 	clientTLS *tls.Config
-	serverTLS *tls.Config // nil where the tap listens without TLS
+	serverTLS *tls.Config // nil without TLS
 
 	conns, exchanges atomic.Uint64
 
@@ -33,7 +33,7 @@ type Tap struct {
 	work   sync.WaitGroup
 }
 
-// New returns a tap that listens, but does not serve yet.
+// New returns a tap that listens but does not serve yet.
 func New(cfg Config) (*Tap, error) {
 	upstream, err := cfg.checkUpstream()
 	if err != nil {
@@ -70,8 +70,8 @@ func New(cfg Config) (*Tap, error) {
 	return t, nil
 }
 
-// URL returns what the client must use: the tap's origin with the upstream's
-// path and query.
+// URL returns the URL for the client: the origin of the tap with the path and query of the
+// upstream.
 func (t *Tap) URL() string {
 	u := *t.upstream
 	u.Scheme, u.Host = t.hosts.own.scheme, t.hosts.own.authority()
@@ -81,8 +81,8 @@ func (t *Tap) URL() string {
 // Addr returns the address that the tap listens on.
 func (t *Tap) Addr() net.Addr { return t.listener.Addr() }
 
-// Serve takes connections until the tap is closed, which is no error, or the
-// listener fails.
+// Serve accepts connections until the tap is closed, which returns nil, or the listener
+// fails.
 func (t *Tap) Serve() error {
 	t.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: t.Addr().String(),
 		Upstream: t.hosts.upstreamURL, KeepsSecrets: t.keepSecrets})
@@ -97,7 +97,7 @@ func (t *Tap) Serve() error {
 			return nil
 		case !isShort(err):
 			return err
-		default: // too many open files, say: others will be closed
+		default: // for example too many open files, which may be temporary
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			select {
 			case <-time.After(pause):
@@ -107,14 +107,14 @@ func (t *Tap) Serve() error {
 	}
 }
 
-// isShort reports whether a failure to accept will pass.
+// isShort reports whether an error of Accept is temporary.
 func isShort(err error) bool {
 	var n net.Error
-	//lint:ignore SA1019 for want of another word for it; net/http asks the same
+	//lint:ignore SA1019 there is no replacement; net/http uses it too
 	return errors.As(err, &n) && n.Temporary()
 }
 
-// start serves one connection.
+// start serves a connection.
 func (t *Tap) start(c net.Conn) {
 	k := t.newConn(c)
 	t.mu.Lock()
@@ -134,8 +134,7 @@ func (t *Tap) start(c net.Conn) {
 	})
 }
 
-// Close ends the tap with all its connections and returns when the last of them
-// has been recorded.
+// Close ends the tap with all its connections. It returns when everything is recorded.
 func (t *Tap) Close() error {
 	t.cancel()
 	err := t.listener.Close()

@@ -121,7 +121,7 @@ func openStream(t *testing.T, tp *Tap, up net.Listener, i int) (client, server n
 	return client, server
 }
 
-// 500 streams at once: each event reaches its client and nobody else's, and a
+// 500 streams at once: each event reaches its client only, and a
 // stream that rests takes little.
 func TestManyStreams(t *testing.T) {
 	const streams = 500
@@ -173,7 +173,7 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// Events of 8 MB, one behind the other, are each one frame.
+// Consecutive events of 8 MB are one frame each.
 func TestLargeEvents(t *testing.T) {
 	s := newStage(t, nil)
 	s.Say(">", `GET /mcp HTTP/1.1\r\nHost: {host}\r\n\r\n`)

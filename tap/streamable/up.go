@@ -7,40 +7,40 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An upState says what the client is sending.
+// An upState is the kind of data that the client is sending.
 type upState uint8
 
 const (
 	upBetween upState = iota // nothing, or an empty line before a request
-	upHead                   // the head of a request
-	upBody                   // the body of one
-	upWaiting                // it waits: the server decides what is spoken from now on
+	upHead                   // head of a request
+	upBody                   // body of a request
+	upWaiting                // waiting for the server to decide about the protocol
 	upSocket                 // a WebSocket
-	upRaw                    // what cannot be read
-	upRefused                // what is not wanted any more: the tap answers
+	upRaw                    // unreadable data
+	upRefused                // discarded data: the tap responds itself
 )
 
-// An upLane cuts what the client sends into requests, records it, and says what
-// of it is forwarded. It is pure but for the recorder: the same bytes make the
-// same records however they are cut into chunks.
+// An upLane splits the bytes of the client into requests, records them, and decides which
+// of them to forward. It is pure except for the recorder: the same bytes make the
+// same records, however they are split into chunks.
 type upLane struct {
 	*traffic
 	carrier
 	state upState
 	scan  headScan
 	check requestCheck
-	began time.Time // when the head's first byte came
+	began time.Time // when the first byte of the head arrived
 	body  bodyCut
-	ex    *exchange // the request that crosses, nil between requests
+	ex    *exchange // exchange of the current request, nil between requests
 	sink  *sink
 	ws    *wsCut
-	// refused is the exchange that the tap answers by itself.
+	// refused is the exchange to which the tap responds itself.
 	refused *exchange
 }
 
-// feed takes what one read brought and returns what is to be forwarded, valid
-// until the next feed. rest is what must be fed again once the exchange that
-// decides on the connection's protocol is decided.
+// feed reads a chunk and returns the bytes to forward, which are valid
+// until the next feed. rest must be fed again once the exchange that
+// decides about the protocol of the connection is decided.
 func (u *upLane) feed(chunk []byte, at time.Time) (out, rest []byte) {
 	u.begin(chunk)
 	for len(u.left()) > 0 && u.state != upWaiting {
@@ -77,8 +77,8 @@ func (u *upLane) step(at time.Time) {
 	}
 }
 
-// headPart takes the next bytes of a head. All of it is held until it is
-// complete, since it is edited or refused as a whole.
+// headPart reads the next bytes of a head. They are held until it is
+// complete, as it is edited or refused as a whole.
 func (u *upLane) headPart(p []byte) {
 	n, done := u.scan.next(p)
 	ends := u.check.next(p[:n])
@@ -113,7 +113,7 @@ func (u *upLane) unknown(why string) {
 	u.rec.Event(u.ex.n, tap.Event{Name: tap.EventRequest, Conn: u.conn, Error: why})
 }
 
-// alien gives up on a connection that does not speak HTTP/1. It passes.
+// alien lets everything on a connection that is not HTTP/1 pass.
 func (u *upLane) alien() {
 	u.unknown("it is not HTTP/1")
 	u.ex.tunnel = true
@@ -124,7 +124,7 @@ func (u *upLane) alien() {
 	u.state = upRaw
 }
 
-// request reads a complete head, decides what becomes of it, and forwards it.
+// request reads a complete head and forwards or refuses it.
 func (u *upLane) request() {
 	h := parseHead(u.held)
 	line, ok, _ := parseRequestLine(h.first)
@@ -143,7 +143,7 @@ func (u *upLane) request() {
 	}
 	edits, extra := u.requestEdits(ex, &h, line), u.extra
 	if isPreflight(line.method, &h) {
-		extra = "" // which is sent without credentials
+		extra = "" // a preflight has no credentials
 	}
 	if extra != "" {
 		for _, name := range u.extraNames {
@@ -165,7 +165,7 @@ func (u *upLane) request() {
 	}
 }
 
-// judge decides whether a request is forwarded, and how its body is framed.
+// judge decides whether a request is forwarded, and returns the framing of its body.
 func (u *upLane) judge(h *head, line requestLine, ok bool) (framing, uint64, *refusal) {
 	named, foreign, other := 0, false, ""
 	for f := range h.all("Host") {
@@ -192,7 +192,7 @@ func (u *upLane) judge(h *head, line requestLine, ok bool) (framing, uint64, *re
 	return requestFraming(h, line.proto)
 }
 
-// bodyPart takes the next bytes of a body.
+// bodyPart reads the next bytes of a body.
 func (u *upLane) bodyPart(p []byte) {
 	n, part, done, err := u.body.next(p)
 	if part == partData {
@@ -202,7 +202,7 @@ func (u *upLane) bodyPart(p []byte) {
 	case part != partTrailer:
 		u.ex.up.bytes += uint64(n)
 		u.pass(n)
-	default: // it is held as a head is, to be refused as a whole
+	default: // held like a head, to be refused as a whole
 		if u.hold(n); done {
 			u.ex.up.bytes += uint64(len(u.held))
 			u.release()
@@ -216,28 +216,28 @@ func (u *upLane) bodyPart(p []byte) {
 	}
 }
 
-// endRequest ends a request. Where it asks for another protocol, what follows
-// must wait for the answer.
+// endRequest ends a request. If it asks for another protocol, the next bytes
+// must wait for the response.
 func (u *upLane) endRequest() {
 	ex := u.ex
 	u.sink.close(true)
 	u.trailer(&ex.up, &u.body)
 	u.ex, u.sink, u.state = nil, nil, upBetween
 	if ex.decided != nil {
-		// What the connection becomes may go on in this exchange.
+		// Another protocol continues in this exchange.
 		u.ex, u.state = ex, upWaiting
 		return
 	}
 	u.requestOver(ex, true)
 }
 
-// trailer keeps the fields behind a chunked body for the exchange's end.
+// trailer keeps the trailer fields of a chunked body for the end of the exchange.
 func (tr *traffic) trailer(s *side, body *bodyCut) {
 	h := parseTrailer(body.trailer)
 	s.trailer = textFields(h.fields)
 }
 
-// resume goes on after the exchange was decided.
+// resume continues after the exchange was decided.
 func (u *upLane) resume() {
 	ex := u.ex
 	switch {
@@ -252,8 +252,7 @@ func (u *upLane) resume() {
 	}
 }
 
-// refuse keeps a request, or what is left of it, from the server. The tap
-// answers it in its turn.
+// refuse does not forward the rest of a request. The tap responds to it in its turn.
 func (u *upLane) refuse(why *refusal) {
 	u.sink.close(false)
 	ex := u.ex
@@ -262,7 +261,7 @@ func (u *upLane) refuse(why *refusal) {
 	u.giveUp()
 }
 
-// giveUp takes nothing more from the client. What was read of a request stays
+// giveUp ignores all further bytes of the client. The read part of a request stays
 // recorded.
 func (u *upLane) giveUp() {
 	u.sink.close(false)
@@ -273,23 +272,22 @@ func (u *upLane) giveUp() {
 	u.drop()
 }
 
-// unreadable gives up on what cannot be read, from here on. It passes.
+// unreadable lets everything pass unread from here on.
 func (u *upLane) unreadable(err error) {
 	u.ex.up.note(err.Error())
 	u.ws.close()
 	u.state = upRaw
 }
 
-// raw passes what is not read. What follows a WebSocket's failure is recorded
-// as bytes; what may have heads with secrets in it is only counted.
+// raw forwards unread bytes. Those after an error of a WebSocket are recorded
+// as bytes. Those that may have heads with secrets are counted.
 func (u *upLane) raw(p []byte) {
 	u.ex.up.bytes += uint64(len(p))
 	u.unread(u.ex, &u.ex.up, tap.ToServer, p, u.ws == nil && !u.keepSecrets)
 	u.pass(len(p))
 }
 
-// end says that the client sends nothing more. It returns what is still to be
-// forwarded.
+// end ends the lane. It returns the remaining bytes to forward.
 func (u *upLane) end() []byte {
 	u.begin(nil)
 	if u.state == upHead && len(u.held) > 0 {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// A wire is one end of a connection: what is read and written, and the socket
+// A wire is one end of a connection, and the socket
 // under it.
 type wire struct {
 	net.Conn
-	socket net.Conn // the same, or what TLS runs over
-	// under is what TLS reads from; nil without TLS.
+	socket net.Conn // the same, or the connection below TLS
+	// under is the connection below TLS, nil without TLS.
 	under *watched
 }
 
-// A watched connection knows whether its end was read.
+// A watched connection records whether its end was read.
 type watched struct {
 	net.Conn
 	ended bool
@@ -32,15 +32,15 @@ func (c *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wrapped returns the wire with TLS on it. side makes one of its two
+// wrapped returns the wire with TLS. side creates one of its two
 // sides.
 func (w wire) wrapped(side func(net.Conn, *tls.Config) *tls.Conn, conf *tls.Config) wire {
 	under := &watched{Conn: w.Conn}
 	return wire{Conn: side(under, conf), socket: w.socket, under: under}
 }
 
-// Read implements [net.Conn]. The end of the connection is [io.EOF] only where
-// the other side said so: package tls lets it pass that the alert is missing.
+// Read implements [net.Conn]. The end of the connection is [io.EOF] only if
+// the other side closed it properly: package tls accepts that the alert is missing.
 func (w wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if w.under != nil && w.under.ended && errors.Is(err, io.EOF) {
@@ -49,14 +49,14 @@ func (w wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handshake does that of TLS.
+// handshake does the TLS handshake.
 func (w wire) handshake(ctx context.Context) error {
 	return w.Conn.(*tls.Conn).HandshakeContext(ctx)
 }
 
-// closeWrite says that nothing more will be written. Where clean is unset the
-// other side must be able to tell that it is not the proper end: over TLS that
-// is left out which would say so.
+// closeWrite closes the connection for writing. If clean is not set, the
+// other side must be able to detect that it is not a proper end: with TLS, the closing
+// alert is omitted.
 func (w wire) closeWrite(clean bool) {
 	if t, ok := w.Conn.(*tls.Conn); ok && clean {
 		_ = t.CloseWrite()
@@ -68,7 +68,7 @@ func (w wire) closeWrite(clean bool) {
 	_ = w.socket.Close()
 }
 
-// abort closes the connection so that the other side sees it broken off.
+// abort closes the connection so that the other side sees that it was aborted.
 func (w wire) abort() {
 	if t, ok := w.socket.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
@@ -76,22 +76,22 @@ func (w wire) abort() {
 	_ = w.socket.Close()
 }
 
-// finish closes a connection both of whose directions are over.
+// finish closes a connection whose two directions have ended.
 func (w wire) finish() { _ = w.socket.Close() }
 
-// expire makes reads fail after a while.
+// expire makes reads fail after a time.
 func (w wire) expire(after time.Duration) { _ = w.socket.SetReadDeadline(time.Now().Add(after)) }
 
-// hungUp is how a connection ends properly.
+// hungUp describes a connection that ended properly.
 const hungUp = "hung up"
 
-// ended says how a read or a write ended, and whether the connection is broken
-// off with it.
+// ended describes how a read or a write ended, and whether the connection was aborted
+// with it.
 func ended(err error) (how string, broken bool) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return hungUp, false
-	case errors.Is(err, io.ErrUnexpectedEOF): // TLS without its end
+	case errors.Is(err, io.ErrUnexpectedEOF): // TLS without its closing alert
 		return "hung up unannounced", false
 	case isReset(err):
 		return "reset the connection", true
@@ -99,13 +99,13 @@ func ended(err error) (how string, broken bool) {
 	return "was lost (" + err.Error() + ")", true
 }
 
-// The sizes of reads. Most connections rest most of the time, so they begin
-// with little memory; one that fills it gets more.
+// The sizes of reads. Most connections are idle most of the time, so they begin
+// with a small buffer, which is replaced by a large one if a read fills it.
 const (
 	smallRead = 8 << 10
 	largeRead = 64 << 10
-	// calm is after how many reads that would have fit a small buffer the large
-	// one is given back.
+	// calm is the number of small reads after which the large
+	// buffer is released.
 	calm = 16
 )
 
@@ -114,14 +114,14 @@ var (
 	largeRooms = sync.Pool{New: func() any { b := make([]byte, largeRead); return &b }}
 )
 
-// A room is the memory that one direction reads into.
+// A room is the read buffer of one direction.
 type room struct {
 	buf   *[]byte
 	large bool
-	small int // reads in a row that were small
+	small int // number of consecutive small reads
 }
 
-// read brings what there is, into memory that is valid until the next read.
+// read reads the available bytes into memory that is valid until the next read.
 func (r *room) read(src io.Reader) ([]byte, error) {
 	if r.buf == nil {
 		r.buf = smallRooms.Get().(*[]byte)
@@ -130,8 +130,7 @@ func (r *room) read(src io.Reader) ([]byte, error) {
 	return (*r.buf)[:n], err
 }
 
-// adapt chooses the memory for the next read after one of n bytes. What was
-// read is over.
+// adapt chooses the buffer for the next read after one of n bytes.
 func (r *room) adapt(n int) {
 	switch {
 	case !r.large && n == smallRead:
@@ -146,7 +145,7 @@ func (r *room) adapt(n int) {
 	}
 }
 
-// free gives the memory back.
+// free releases the buffer.
 func (r *room) free() {
 	if r.buf == nil {
 		return

@@ -7,17 +7,16 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// wsTerms is what the two ends of a WebSocket agreed on (RFC 6455, 9 and RFC
-// 7692).
+// wsTerms has the agreed parameters of a WebSocket (RFC 6455, 9 and RFC 7692).
 type wsTerms struct {
 	deflate bool
-	// fresh says, for each direction, that every message is compressed without
-	// regard to those before it.
+	// freshUp and freshDown report, for each direction, that every message is compressed
+	// independently of those before it.
 	freshUp, freshDown bool
 }
 
-// agreed reads a response that switches protocols; nil where the new one is not
-// WebSocket.
+// agreed returns the parameters from a response that switches protocols, nil if the new
+// protocol is not WebSocket.
 func agreed(h *head) *wsTerms {
 	upgrade := h.list("Upgrade")
 	if len(upgrade) != 1 || upgrade[0] != "websocket" {
@@ -27,7 +26,7 @@ func agreed(h *head) *wsTerms {
 	for f := range h.all("Sec-WebSocket-Extensions") {
 		name, params := cutParams(f.value)
 		if name != "permessage-deflate" {
-			continue // its bits then show that a message cannot be read
+			continue // unknown extension: its bits mark messages that cannot be read
 		}
 		t.deflate = true
 		for _, p := range params {
@@ -60,35 +59,34 @@ var (
 	errWSLength   = errors.New("a WebSocket frame with an impossible length")
 )
 
-// A wsCut cuts one direction of a WebSocket into messages.
+// A wsCut splits one direction of a WebSocket into messages.
 type wsCut struct {
 	out     wsMessages
 	inflate *inflate // nil without permessage-deflate
 
-	head  []byte // of the frame that is crossing, while it is incomplete
+	head  []byte // incomplete header of the current frame
 	frame wsFrame
-	in    bool // the frame's payload is crossing
-	// message says that fragments of a message are under way.
+	in    bool // in the payload of the frame
+	// message reports that a fragmented message is incomplete.
 	message bool
 	clear   []byte // unmasked payload
 }
 
-// A wsFrame is what a frame's header says.
+// A wsFrame is the header of a frame.
 type wsFrame struct {
 	op       byte
 	fin      bool
 	rsv      byte
 	masked   bool
 	mask     [4]byte
-	at       int // bytes of the payload that have been unmasked
+	at       int // number of unmasked payload bytes
 	left     uint64
 	deflated bool
 }
 
 func (f *wsFrame) control() bool { return f.op >= opClose }
 
-// write takes the next bytes. After an error, which says what is wrong, the
-// direction cannot be read any further, from p[n] on.
+// write reads the next bytes. After an error, the direction cannot be read from p[n] on.
 func (w *wsCut) write(p []byte) (n int, err error) {
 	for n < len(p) {
 		if !w.in {
@@ -113,7 +111,7 @@ func (w *wsCut) write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// header collects a frame's header and reads it when it is complete.
+// header collects the header of a frame and reads it when it is complete.
 func (w *wsCut) header(p []byte) (n int, done bool) {
 	for n < len(p) && len(w.head) < wsHeadSize(w.head) {
 		w.head = append(w.head, p[n])
@@ -122,7 +120,7 @@ func (w *wsCut) header(p []byte) (n int, done bool) {
 	return n, len(w.head) == wsHeadSize(w.head)
 }
 
-// wsHeadSize is how long a header is that begins with b.
+// wsHeadSize returns the length of a header that begins with b.
 func wsHeadSize(b []byte) int {
 	if len(b) < 2 {
 		return 2
@@ -165,7 +163,7 @@ func (w *wsCut) begin() error {
 	case f.control() && (!f.fin || f.left > 125):
 		return errWSControl
 	case f.control():
-		f.deflated = deflated // belongs to the message around it
+		f.deflated = deflated // that of the surrounding message
 	case (f.op == opContinue) != w.message:
 		return errWSSequence
 	case f.op == opContinue:
@@ -174,7 +172,7 @@ func (w *wsCut) begin() error {
 		f.deflated = f.rsv == 0x40 && w.inflate != nil && !w.inflate.broken
 		form := wsForms[f.op]
 		if f.rsv != 0 && !f.deflated {
-			form = tap.FormBytes // an extension that is not known
+			form = tap.FormBytes // an unknown extension
 		}
 		w.out.begin(form, f.fin)
 		if f.deflated {
@@ -188,7 +186,7 @@ func (w *wsCut) begin() error {
 	return nil
 }
 
-// payload takes bytes of the frame that is crossing.
+// payload reads payload bytes of the current frame.
 func (w *wsCut) payload(p []byte) {
 	f := &w.frame
 	if f.masked {
@@ -217,7 +215,7 @@ func (w *wsCut) unmask(p []byte) []byte {
 	return w.clear
 }
 
-// end ends the frame, and its message if this was the last of it.
+// end ends the frame, and the message if this was its last frame.
 func (w *wsCut) end() {
 	f := &w.frame
 	switch {
@@ -231,7 +229,7 @@ func (w *wsCut) end() {
 	}
 }
 
-// close records what is left of a message that never ended.
+// close records the rest of a message without an end.
 func (w *wsCut) close() {
 	if w.inflate != nil {
 		w.inflate.close()

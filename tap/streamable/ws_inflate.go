@@ -8,30 +8,30 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// maxTakeover is how far back a message may refer to those before it (RFC 7692,
+// maxTakeover is the maximum distance of references to earlier messages (RFC 7692,
 // 7.1.2).
 const maxTakeover = 32 << 10
 
-// flushed is what a sender takes off the end of each message (RFC 7692, 7.2.1):
+// flushed is removed by the sender from the end of each message (RFC 7692, 7.2.1):
 // the empty block with which a compressor flushes.
 var flushed = []byte{0, 0, 0xff, 0xff}
 
-// maxRestarts is how often the compressed stream may end within one message.
+// maxRestarts is the maximum number of ends of the compressed stream within one message.
 const maxRestarts = 16
 
 var errRestarts = errors.New("its compressed stream ends too often")
 
-// An inflate undoes permessage-deflate in one direction.
+// An inflate decompresses one direction of permessage-deflate.
 type inflate struct {
-	fresh    bool // each message stands alone
+	fresh    bool // messages are compressed independently
 	dec      *decoder
-	window   []byte // the end of what came before
+	window   []byte // the end of the previous output
 	restarts int
-	// coded is the message as it crosses, until something of it is decoded.
+	// coded is the message as it crosses, until some of it is decoded.
 	coded []byte
 	plain bool
-	// raw says that the message that is crossing cannot be decoded. Where
-	// messages refer to each other no later one can be either.
+	// raw reports that the current message cannot be decoded, broken that no later one can
+	// be either, because messages refer to each other.
 	raw, broken bool
 	note        func(string)
 }
@@ -70,7 +70,7 @@ func (i *inflate) end(out *wsMessages) {
 	}
 }
 
-// fail goes on with a message that cannot be decoded further than before p.
+// fail continues with a message that cannot be decoded from p on.
 func (i *inflate) fail(err error, p []byte, out *wsMessages) {
 	i.raw, i.broken = true, !i.fresh
 	i.close()
@@ -112,7 +112,7 @@ func (i *inflate) push(p []byte, out *wsMessages) error {
 	}
 }
 
-// remember keeps the end of what was decoded, for a stream that begins anew.
+// remember keeps the end of the output, for a stream that restarts.
 func (i *inflate) remember(b []byte) {
 	if i.fresh {
 		return
@@ -130,8 +130,8 @@ func (i *inflate) close() {
 	}
 }
 
-// cutParams cuts the value of an extension into its name and its parameters'
-// names and values.
+// cutParams splits the value of an extension into its name and the names and values of its
+// parameters.
 func cutParams(value string) (name string, params []string) {
 	first, _, _ := strings.Cut(value, ",")
 	for i, p := range strings.Split(first, ";") {

@@ -3,34 +3,34 @@ package streamable
 import "github.com/mcptap/mcptap/tap"
 
 const (
-	// maxHeldMessage is how many bytes of a message in fragments are held.
+	// maxHeldMessage is the maximum size of a fragmented message that is held.
 	maxHeldMessage = tap.PartSize
-	// maxLate is how many control frames wait for the end of a longer one.
+	// maxLate is the maximum number of control frames that wait for the end of a longer one.
 	maxLate = 256
 )
 
-// A piecer records a piece of a frame, as [tap.Recorder] has it.
+// A piecer records a piece of a frame, see [tap.Recorder].
 type piecer func(form tap.Form, p []byte, end bool)
 
 // wsMessages records the messages of one direction of a WebSocket.
 //
-// A lane has one frame at a time, and control frames may come between the
-// fragments of a message. So a message in fragments is held until its end, and
-// the control frames are recorded before it. Of a message that is too long for
-// that the beginning is recorded, and the control frames after it.
+// A lane has one frame at a time, and control frames may arrive between the
+// fragments of a message. So a fragmented message is held until its end, and
+// the control frames are recorded before it. If the message is too long to be held,
+// its beginning is recorded, and the control frames after it.
 type wsMessages struct {
 	record piecer
 
 	form tap.Form
-	// whole says that nothing can come between the message's bytes.
+	// whole reports that there cannot be control frames within the message.
 	whole bool
 	held  []byte
-	open  bool // a part of the message has been recorded
-	ended bool // all of it
+	open  bool // part of the message was recorded
+	ended bool // all of the message was recorded
 
-	ctl  []byte      // of the control frame that is crossing
-	late []wsControl // that wait for the end of the message
-	saw  bool        // a close frame
+	ctl  []byte      // payload of the current control frame
+	late []wsControl // control frames that wait for the end of the message
+	saw  bool        // whether a close frame was seen
 	note func(string)
 }
 
@@ -43,10 +43,10 @@ func (m *wsMessages) begin(form tap.Form, whole bool) {
 	m.form, m.whole, m.ended = form, whole, false
 }
 
-// data takes bytes of a message. last says that they are the last of it.
+// data adds bytes of a message. last reports that they are its last.
 func (m *wsMessages) data(p []byte, last bool) {
 	if len(p) == 0 {
-		return // end will say it
+		return // recorded by end
 	}
 	m.ended = false
 	if !m.whole && !m.open {
@@ -72,18 +72,17 @@ func (m *wsMessages) end() {
 	m.late = nil
 }
 
-// turnRaw ends what was decoded of a message. What follows is recorded as it
-// crosses.
+// turnRaw ends the decoded part of a message. The rest is recorded as it crosses.
 func (m *wsMessages) turnRaw() {
 	if m.open || len(m.held) > 0 {
-		m.form = tap.FormBytes // unless the beginning has been recorded
+		m.form = tap.FormBytes // unless the beginning was recorded
 		m.record(m.form, m.held, true)
 		m.open, m.ended = false, true
 	}
 	m.held, m.form = nil, tap.FormBytes
 }
 
-// control takes bytes of a control frame.
+// control adds payload of a control frame.
 func (m *wsMessages) control(p []byte) { m.ctl = append(m.ctl, p...) }
 
 func (m *wsMessages) endControl(form tap.Form) {
@@ -99,7 +98,7 @@ func (m *wsMessages) endControl(form tap.Form) {
 	m.ctl = m.ctl[:0]
 }
 
-// close ends a message that was cut off.
+// close ends an incomplete message.
 func (m *wsMessages) close() {
 	if m.open || len(m.held) > 0 {
 		m.end()

@@ -274,7 +274,7 @@ func TestSocketDeflateBroken(t *testing.T) {
 	}
 }
 
-// Frames that nobody may send end the reading, not the traffic.
+// Invalid frames end the reading, not the traffic.
 func TestSocketNonsense(t *testing.T) {
 	for name, frame := range map[string][]byte{
 		"an unknown opcode":     wsFrameBytes(0x83, nil, nil),

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Each name that a list has for what carries no message is a word of kind:, which
+// Each name in a list for a frame without a message is a word of kind:, which
 // finds that frame, and so does kind:other.
 func TestSortsAreKinds(t *testing.T) {
 	frames := map[string]tap.Frame{

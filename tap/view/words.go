@@ -213,7 +213,7 @@ func endWords(e *tap.Event) string {
 	return JoinWords(", ", size, first, whose)
 }
 
-// advice returns the field of a response's head that tells the client what to do, such as the
+// advice returns the field of a response's head with instructions for the client, such as the
 // challenge of a 401.
 func advice(e *tap.Event) string {
 	switch e.Status {

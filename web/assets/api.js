@@ -1,10 +1,9 @@
-// What the page asks the program. A page that was saved as a file has all of it
-// inside, and never gets here.
+// Requests to the server. A saved page has saved_source.js instead.
 
-/** Whether this is a page that was saved. */
+/** Whether this is a saved page. */
 export const saved = false;
 
-/** An error that the program answered with. */
+/** An error response of the server. */
 export class Problem extends Error {
   constructor(p) {
     super(p.text);
@@ -12,10 +11,10 @@ export class Problem extends Error {
   }
 }
 
-const gone = { kind: 'gone', text: 'mcptap does not answer.' };
+const gone = { kind: 'gone', text: 'mcptap does not respond.' };
 const locked = { kind: 'locked', text: 'mcptap does not know this browser.' };
 
-async function ask(path, params, signal) {
+async function get(path, params, signal) {
   const query = new URLSearchParams(params ?? {}).toString();
   let res;
   try {
@@ -27,14 +26,14 @@ async function ask(path, params, signal) {
   if (res.status === 401) throw new Problem(locked);
   if (!res.ok) {
     const body = await res.json().catch(() => null);
-    throw new Problem(body?.problem ?? { kind: 'request', text: 'mcptap answered ' + res.status + '.' });
+    throw new Problem(body?.problem ?? { kind: 'request', text: 'mcptap responded with status ' + res.status + '.' });
   }
   return res;
 }
 
 const base = '/api/recordings';
 const of = (key) => base + '/' + encodeURIComponent(key);
-const json = async (...args) => (await ask(...args)).json();
+const json = async (...args) => (await get(...args)).json();
 
 export const recordings = (signal) => json(base, null, signal);
 export const formats = () => json('/api/formats');
@@ -49,14 +48,14 @@ export const bytesURL = (key, seq) => `${of(key)}/frames/${seq}/bytes?download`;
 
 /** Bytes of a frame, or of its payload, as a Uint8Array. */
 export async function bytes(key, seq, part, from, to, signal) {
-  const res = await ask(`${of(key)}/frames/${seq}/bytes`, { part, from, to }, signal);
+  const res = await get(`${of(key)}/frames/${seq}/bytes`, { part, from, to }, signal);
   return new Uint8Array(await res.arrayBuffer());
 }
 
 /**
- * Opens a view. on.message gets each message, on.lost that the connection is
- * gone. Each message is acknowledged when it has been
- * taken, so that the program never gets far ahead. Returns how to end it.
+ * Opens a view. It calls on.message with each message, and on.lost when the connection
+ * is gone. It acknowledges each message after on.message, so that the server does not
+ * get far ahead. Returns a function that closes the view.
  */
 export function stream(key, options, on) {
   const url = new URL(of(key) + '/stream', location.href);
@@ -75,7 +74,7 @@ export function stream(key, options, on) {
   };
   return () => {
     over = true;
-    // To close a socket that is still connecting is an error in the console.
+    // Closing a socket that is still connecting logs an error.
     if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
     else socket.close();
   };

@@ -1,5 +1,5 @@
-// The ways to look at a payload: laid out, as it stands, byte by byte. Each
-// makes a bounded number of lines at a time, and more as somebody scrolls down.
+// The forms of a payload: formatted, as recorded, byte by byte. Each adds a bounded number
+// of lines at a time, and more on scrolling down.
 
 import { h } from './dom.js';
 import { lines } from './json.js';
@@ -9,7 +9,7 @@ const firstLines = 300;
 const moreLines = 1000;
 const maxLine = 2000;
 
-// Appends lines from an iterator, a batch at a time, as the end comes into view.
+// Appends lines from an iterator, in batches, when the end comes into view.
 function unroll(el, iterator, make) {
   const end = h('div', { class: 'note' }, '…');
   const batch = (n) => {
@@ -35,7 +35,7 @@ function unroll(el, iterator, make) {
   return el;
 }
 
-/** JSON laid out, a member a line. Nothing but the white space is changed. */
+/** Formatted JSON, a member on each line. Only white space is changed. */
 export function pretty(text) {
   const line = (tokens) => {
     const el = h('div', { class: 'line' });
@@ -51,10 +51,10 @@ export function pretty(text) {
     }
     return el;
   };
-  return unroll(h('div', { class: 'code', tabindex: '0', role: 'region', 'aria-label': 'laid out' }), lines(text), line);
+  return unroll(h('div', { class: 'code', tabindex: '0', role: 'region', 'aria-label': 'formatted' }), lines(text), line);
 }
 
-/** The text as it stands, with what cannot be seen spelled out. */
+/** The text as recorded, with invisible characters escaped. */
 export function plain(text) {
   function* split() {
     for (let at = 0; at < text.length; ) {
@@ -69,10 +69,10 @@ export function plain(text) {
     const ends = s.slice(body.length);
     return h('div', { class: 'line wrap' }, show(body), ends && h('span', { class: 'eol' }, ends === '\n' ? '↵' : '\\r↵'));
   };
-  return unroll(h('div', { class: 'code', tabindex: '0', role: 'region', 'aria-label': 'as it stands' }), split(), line);
+  return unroll(h('div', { class: 'code', tabindex: '0', role: 'region', 'aria-label': 'as recorded' }), split(), line);
 }
 
-/** Each byte: offset, 16 in hexadecimal, and what they are in ASCII. */
+/** Bytes: the offset, 16 bytes in hexadecimal, and the same in ASCII. */
 export function hex(bytes) {
   function* rows() {
     for (let at = 0; at < bytes.length; at += 16) yield at;

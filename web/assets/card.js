@@ -1,5 +1,4 @@
-// One frame in the panel: what there is to say of it, and its bytes in several
-// forms.
+// One frame in the panel: its description, and its bytes in several forms.
 
 import * as api from './source.js';
 import { hex, plain, pretty } from './bodies.js';
@@ -8,13 +7,13 @@ import { curlCommand } from './curl.js';
 import { fill, h, keepFocus } from './dom.js';
 import { lines, parse } from './json.js';
 import { Payload } from './payload.js';
-import { seqOf } from './rows.js';
-import { wayOut } from './summary.js';
+import { mark, seqOf } from './rows.js';
+import { remedy } from './summary.js';
 import { clock, duration, offset, show, size } from './text.js';
 import { tree } from './tree.js';
 import { kindWord } from './words.js';
 
-const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], lifecycle: ['·', 'life'] };
+const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], lifecycle: ['·', 'lifecycle'] };
 
 export class Card {
   constructor(panel, seq) {
@@ -47,7 +46,7 @@ export class Card {
       this.payload = payload === undefined ? this.raw : new Payload(this.view.key, this.seq, 'payload', payload);
       await this.payload.load(this.stop.signal);
     } catch (err) {
-      if (err.name !== 'AbortError') fill(this.body, h('p', { class: 'fault' }, err.message, wayOut(err.kind, this.view)));
+      if (err.name !== 'AbortError') fill(this.body, h('p', { class: 'fault' }, err.message, remedy(err.kind, this.view)));
       return;
     }
     this.#label();
@@ -61,19 +60,19 @@ export class Card {
     const word = info.lane === 'stderr' || info.lane === 'lifecycle' ? info.lane : kindWord(info.kind);
     fill(this.head,
       h('span', { class: 'arrow ' + look, 'aria-hidden': 'true' }, arrow),
-      h('h3', null, `#${this.seq} ${word === 'lifecycle' ? 'about the run' : word}`),
+      h('h3', null, `#${this.seq} ${word === 'lifecycle' ? 'event of the run' : word}`),
       h('span', { class: 'facts' }, [offset(info.at) + ' s', size(info.size), info.id && 'id ' + info.id].filter(Boolean).join(' · ')));
     fill(this.tools, menuButton('Copy', 'Copy this frame as …', () => this.#copies()));
   }
 
-  // The tabs that make sense for this frame.
+  // The tabs of this frame.
   #tabNames() {
     const names = [];
     this.value = this.info.size > 0 && this.info.kind !== 'invalid' ? parse(this.payload.text) : null;
     if (this.value?.container) names.push(['tree', 'Tree'], ['pretty', 'Pretty']);
     names.push(['raw', 'Raw'], ['hex', 'Bytes']);
     if (Object.keys(this.info.heads ?? {}).length > 0 || this.info.event) names.push(['http', 'HTTP']);
-    if (this.#before()) names.push(['changes', 'Changes']);
+    if (this.#previous()) names.push(['changes', 'Changes']);
     names.push(['timing', 'Timing']);
     return names;
   }
@@ -84,12 +83,12 @@ export class Card {
     return -1;
   }
 
-  #before() {
+  #previous() {
     const row = this.#row();
-    return row < 0 ? 0 : seqOf(this.view.rows.before[row]);
+    return row < 0 ? 0 : seqOf(this.view.rows.previous[row]);
   }
 
-  /** Draws the tab that the panel is at, or the first that there is. */
+  /** Draws the selected tab, or the first one. */
   draw() {
     const names = this.#tabNames();
     const tab = names.some(([n]) => n === this.panel.tab) ? this.panel.tab : names[0][0];
@@ -105,7 +104,7 @@ export class Card {
     return this.tabs.querySelector('[aria-selected=true]');
   }
 
-  /** Draws it again, if it has been drawn. */
+  /** Draws the card again, if it has been drawn. */
   redraw() {
     if (this.tabs.children.length > 0) this.draw();
   }
@@ -129,24 +128,24 @@ export class Card {
     const { info } = this;
     const words = [];
     if (info.remark) words.push(info.remark);
-    if (info.duplicates) words.push('it has two members of one name');
+    if (info.duplicates) words.push('it has two members of the same name');
     if (this.payload.whole && this.payload.binary) words.push('it looks like binary data');
     return words.length > 0 && h('p', { class: info.kind === 'invalid' ? 'fault' : 'note' }, words.join('; '));
   }
 
-  // What of a large frame has not been loaded.
+  // What has not been loaded of a large frame.
   #rest(tab) {
     const p = tab === 'hex' ? this.raw : this.payload;
     if (p.whole || !['tree', 'pretty', 'raw', 'hex'].includes(tab)) return null;
-    if (api.saved) return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are in this page; mcptap show has all of it.`);
+    if (api.saved) return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are in this page; mcptap show has the whole frame.`);
     const button = h('button', { type: 'button' }, `Load ${size(Math.min(p.rest, 4 << 20))} more`);
     button.addEventListener('click', async () => {
       button.disabled = true;
       await p.load(this.stop.signal);
       this.draw();
     });
-    return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} are loaded. `, button,
-      ' ', h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save all of it'));
+    return h('p', { class: 'rest' }, `${size(p.bytes.length)} of ${size(p.total)} loaded. `, button,
+      ' ', h('button', { type: 'button', class: 'link', onclick: () => save(api.bytesURL(this.view.key, this.seq)) }, 'Save the frame'));
   }
 
   draw_tree() {
@@ -159,17 +158,17 @@ export class Card {
 
   draw_raw() {
     const p = this.raw;
-    if (p.bytes.length === 0 && p.total > 0) return this.#later(p);
-    return p.total === 0 ? h('p', { class: 'note' }, 'It has no bytes.') : plain(p.text);
+    if (p.bytes.length === 0 && p.total > 0) return this.#loadFirst(p);
+    return p.total === 0 ? h('p', { class: 'note' }, 'The frame is empty.') : plain(p.text);
   }
 
   draw_hex() {
     const p = this.raw;
-    if (p.bytes.length === 0 && p.total > 0) return this.#later(p);
-    return p.total === 0 ? h('p', { class: 'note' }, 'It has no bytes.') : hex(p.bytes);
+    if (p.bytes.length === 0 && p.total > 0) return this.#loadFirst(p);
+    return p.total === 0 ? h('p', { class: 'note' }, 'The frame is empty.') : hex(p.bytes);
   }
 
-  #later(p) {
+  #loadFirst(p) {
     p.load(this.stop.signal).then(() => this.draw(), () => {});
     return h('p', { class: 'note' }, 'Loading …');
   }
@@ -187,8 +186,8 @@ export class Card {
     if (info.form !== 'line') facts.push(['Form', info.form]);
     if (info.exchange) facts.push(['HTTP exchange', String(info.exchange)]);
     if (row >= 0 && view.rows.request[row]) {
-      facts.push(['Answers', '#' + seqOf(view.rows.request[row]) + ' after ' + duration(view.rows.latency[row])]);
-    } else if (row >= 0 && view.rows.answer[row]) facts.push(['Answered', 'by #' + seqOf(view.rows.answer[row]) + ' after ' + duration(view.rows.latency[row])]);
+      facts.push(['Response to', '#' + seqOf(view.rows.request[row]) + ' after ' + duration(view.rows.latency[row])]);
+    } else if (row >= 0 && view.rows.response[row]) facts.push(['Response', '#' + seqOf(view.rows.response[row]) + ' after ' + duration(view.rows.latency[row])]);
     return h('dl', { class: 'facts-list' }, facts.map(([k, v]) => [h('dt', null, k), h('dd', null, v)]));
   }
 
@@ -211,15 +210,15 @@ export class Card {
 
   draw_changes() {
     const box = h('div', null, h('p', { class: 'note' }, 'Comparing …'));
-    const before = this.#before();
+    const previous = this.#previous();
     const { rows } = this.view;
-    const own = (rows.marks[this.#row()] & 128) !== 0;
-    api.changes(this.view.key, this.seq, before, this.stop.signal).then((res) => {
-      const title = h('p', { class: 'note' }, own ? 'Compared with the one before it in this call, ' : 'Compared with the last one of its kind, ',
-        h('button', { type: 'button', class: 'link', onclick: () => this.view.select(rows.before[this.#row()]) }, '#' + before), '.');
-      if (res.too_large) return fill(box, title, h('p', null, 'They are too large to be compared here.'));
+    const sameCall = (rows.marks[this.#row()] & mark.sameCall) !== 0;
+    api.changes(this.view.key, this.seq, previous, this.stop.signal).then((res) => {
+      const title = h('p', { class: 'note' }, sameCall ? 'Compared with the previous one in this call, ' : 'Compared with the previous one of its kind, ',
+        h('button', { type: 'button', class: 'link', onclick: () => this.view.select(rows.previous[this.#row()]) }, '#' + previous), '.');
+      if (res.too_large) return fill(box, title, h('p', null, 'The frames are too large to compare.'));
       const list = res.changes ?? [];
-      if (list.length === 0) return fill(box, title, h('p', null, 'Nothing differs but the id.'));
+      if (list.length === 0) return fill(box, title, h('p', null, 'No differences except the id.'));
       return fill(box, title, h('ul', { class: 'changes' }, list.map(change)), res.more > 0 && h('p', { class: 'note' }, `and ${res.more} more`));
     }, (err) => err.name !== 'AbortError' && fill(box, h('p', { class: 'fault' }, err.message)));
     return box;
@@ -232,11 +231,11 @@ export class Card {
 
   #copies() {
     const text = () => this.payload.text;
-    const all = this.payload.whole ? '' : 'what is loaded';
+    const all = this.payload.whole ? '' : 'the loaded part';
     const list = [{ text: 'Raw', note: all, act: () => copy(text(), `frame ${this.seq}`) }];
     if (this.value?.container) {
-      const laid = () => [...lines(text())].map((l) => l.map(([, t]) => t).join('')).join('\n');
-      list.push({ text: 'Pretty', note: all, act: () => copy(laid(), `frame ${this.seq}, laid out`) });
+      const formatted = () => [...lines(text())].map((l) => l.map(([, t]) => t).join('')).join('\n');
+      list.push({ text: 'Pretty', note: all, act: () => copy(formatted(), `frame ${this.seq}, formatted`) });
     }
     if (this.at && this.path) {
       list.push({ text: 'Value', note: show(this.path.slice(-40)), act: () => this.copyValue() });
@@ -277,5 +276,5 @@ export class Card {
 const fieldList = (list, masked = new Set()) => list.length > 0 && h('dl', { class: 'fields' },
   list.map(([k, v]) => [h('dt', null, k), h('dd', null, v, masked.has(k) && h('span', { class: 'chip' }, 'masked'))]));
 
-const change = (c) => h('li', null, h('span', { class: 'path' }, c.path || 'the whole'),
+const change = (c) => h('li', null, h('span', { class: 'path' }, c.path || 'the whole frame'),
   c.before !== undefined && h('del', null, c.before), c.after !== undefined && h('ins', null, c.after));

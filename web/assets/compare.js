@@ -1,31 +1,31 @@
-// Two recordings side by side: what `mcptap diff` says of them, call by call.
+// Two recordings side by side: the differences of `mcptap diff`, call by call.
 
 import * as api from './source.js';
 import { argOf, command, copy } from './copy.js';
 import { fill, h } from './dom.js';
-import { party, revision, statusChip, wayOut } from './summary.js';
+import { party, revision, statusChip, remedy } from './summary.js';
 import { count, duration, offset, plural } from './text.js';
 import { arrows, stateWord } from './words.js';
 
 const atOnce = 300; // rows drawn at a time
-const openAtFirst = 12; // calls whose differences are shown without being asked for
+const openAtFirst = 12; // calls whose differences are shown at first
 
-// What matters most first: [name, shape, look, what it means].
+// The most important first: [name, shape, look, meaning].
 const classes = [
-  ['breaking', '✕', 'bad', 'fails those who relied on it'],
-  ['behaviour', '≠', 'odd', 'says or does something else'],
-  ['expected', '↔', 'dim', 'comes with the revision of the protocol'],
-  ['timing', '◷', 'dim', 'takes much longer, or much less'],
-  ['cosmetic', '≈', 'dim', 'another way to say the same'],
+  ['breaking', '✕', 'bad', 'breaks clients or servers that rely on it'],
+  ['behaviour', '≠', 'odd', 'behaves differently'],
+  ['expected', '↔', 'dim', 'due to the revision of the protocol'],
+  ['timing', '◷', 'dim', 'takes much longer or much less time'],
+  ['cosmetic', '≈', 'dim', 'the same in another form'],
 ];
 const classOf = Object.fromEntries(classes.map((c) => [c[0], c]));
 const badge = (name) => h('span', { class: 'class ' + (classOf[name]?.[2] ?? '') }, h('span', { 'aria-hidden': 'true' }, classOf[name]?.[1] ?? ''), ' ', name);
 
 export class Compare {
-  /** sides has the keys a and b, and as and bs if one session is meant; go(path) shows another place. */
+  /** sides has the keys a and b, and the session numbers as and bs; go(path) opens a path. */
   constructor(root, sides, go) {
     Object.assign(this, { sides, go });
-    this.hidden = null; // the classes that are not shown, when it is known which there are
+    this.hidden = null; // the hidden classes, once the differences are known
     this.head = h('header', { class: 'compare-head' });
     this.body = h('div', { class: 'pairs' });
     this.el = h('main', { class: 'compare' }, this.head, this.body);
@@ -35,7 +35,7 @@ export class Compare {
     this.load();
   }
 
-  close_() {
+  destroy() {
     this.stop.abort();
     this.el.remove();
   }
@@ -49,12 +49,12 @@ export class Compare {
       this.data = await api.compare(this.sides, this.stop.signal);
     } catch (err) {
       if (err.name === 'AbortError') return;
-      fill(this.body, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'They cannot be compared.'), h('p', { class: 'fault' }, err.message, wayOut(err.kind)),
+      fill(this.body, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'The recordings cannot be compared.'), h('p', { class: 'fault' }, err.message, remedy(err.kind)),
         h('button', { type: 'button', onclick: () => this.go('/') }, 'All recordings')));
       return;
     }
     const { a, b, sessions } = this.data;
-    // Where something matters, that is what is shown first.
+    // Breaking and behaviour differences are shown first.
     const serious = sessions.some((s) => s.counts.breaking > 0 || s.counts.behaviour > 0);
     if (!this.hidden) this.hidden = new Set(serious ? ['expected', 'cosmetic'] : []);
     document.title = `${a.label || a.key} ↔ ${b.label || b.key} · mcptap`;
@@ -72,9 +72,9 @@ export class Compare {
     const total = (of) => sessions.reduce((n, s) => n + of(s), 0);
     const names = [[a, sides.as], [b, sides.bs]].map(([rec, n]) => argOf(rec) + (n ? '#' + n : ''));
     fill(this.head, h('h1', { class: 'offstage' }, 'Compare'),
-      h('div', { class: 'sides' }, side(a, 'A', sides.as), h('button', { type: 'button', class: 'quiet', title: 'The other way round', 'aria-label': 'The other way round', onclick: () => this.go(comparePath({ a: sides.b, b: sides.a, as: sides.bs, bs: sides.as })) }, '⇄'), side(b, 'B', sides.bs)),
+      h('div', { class: 'sides' }, side(a, 'A', sides.as), h('button', { type: 'button', class: 'quiet', title: 'Swap the sides', 'aria-label': 'Swap the sides', onclick: () => this.go(comparePath({ a: sides.b, b: sides.a, as: sides.bs, bs: sides.as })) }, '⇄'), side(b, 'B', sides.bs)),
       sessions.map((s) => h('p', { class: 'sentence' }, s.summary)),
-      sessions.flatMap((s) => [s.a, s.b]).filter((s) => s.lacks).map((s) => h('p', { class: 'banner odd' }, `In ${s.name}, ${s.lacks}: what differs may be missing.`)),
+      sessions.flatMap((s) => [s.a, s.b]).filter((s) => s.lacks).map((s) => h('p', { class: 'banner odd' }, `In ${s.name}, ${s.lacks}: differences may be missing.`)),
       (this.data.unpaired ?? []).map((u) => h('p', { class: 'banner odd' }, `Only ${u.side.toUpperCase()} has the session ${u.name}.`)),
       h('div', { class: 'classes', role: 'group', 'aria-label': 'Differences that are shown' },
         classes.map(([name, shape, look, means]) => {
@@ -84,10 +84,10 @@ export class Compare {
         }),
         h('span', { class: 'space' }),
         [a, b].some((rec) => rec.status === 'live') && h('button', { type: 'button', class: 'quiet', onclick: () => this.load() }, 'Compare again'),
-        h('button', { type: 'button', class: 'quiet', title: 'Copy the command that says the same on a terminal', onclick: () => copy(command('diff', ...names), 'the command') }, 'Copy as mcptap diff')));
+        h('button', { type: 'button', class: 'quiet', title: 'Copy the command for a terminal', onclick: () => copy(command('diff', ...names), 'the command') }, 'Copy as mcptap diff')));
   }
 
-  // The choice of one session, where a side has several.
+  // The choice of one session of several.
   #session(rec, letter, chosen) {
     if (!(rec.sessions > 1 || chosen)) return null;
     const name = letter.toLowerCase() + 's';
@@ -147,14 +147,14 @@ export class Compare {
     return s.differences[n] && !this.hidden.has(s.differences[n].class);
   }
 
-  // What is not in the document.
+  // What the document leaves out.
   #left(s) {
     const words = classes.filter(([name]) => s.not_told?.[name] > 0).map(([name]) => `${count(s.not_told[name])} of ${name}`);
     if (s.more_rows > 0) words.push(plural(s.more_rows, 'call'));
-    return [s.calls === 0 && h('p', { class: 'note' }, 'There are no calls in them.'), words.length > 0 && h('p', { class: 'note' }, 'Not listed here: ' + words.join(', ') + '. mcptap diff has all of it.')];
+    return [s.calls === 0 && h('p', { class: 'note' }, 'The recordings have no calls.'), words.length > 0 && h('p', { class: 'note' }, 'Not listed here: ' + words.join(', ') + '. mcptap diff has all of it.')];
   }
 
-  // Calls in which nothing differs, as one line that can be opened.
+  // Calls without differences, as one line that expands.
   #same(s, run) {
     const n = run.reduce((sum, row) => sum + (row.folded || 1), 0);
     const shown = run.filter((row) => !row.folded);
@@ -195,7 +195,7 @@ export class Compare {
   }
 
   #call(c, letter) {
-    if (!c) return h('span', { class: 'call none', 'data-side': letter }, 'not here');
+    if (!c) return h('span', { class: 'call none', 'data-side': letter }, 'missing');
     const state = stateWord(c.status);
     const lane = c.lane === 'to_client' ? 2 : 1;
     return h('span', { class: 'call', 'data-side': letter, title: offset(c.at_ns) + ' s' },
@@ -214,7 +214,7 @@ export class Compare {
     } }, text);
   }
 
-  /** A key. Returns whether it means anything. */
+  /** Handles a key. Returns whether it has a meaning. */
   press(key) {
     const all = [...this.body.querySelectorAll('button.call-head, button.same')];
     const at = all.indexOf(document.activeElement);
@@ -229,15 +229,15 @@ export class Compare {
   }
 }
 
-// The two sides of a recording, or those of the one session of it that is meant.
+// The client and server of a recording, or of its only session.
 const parties = (rec, one) => [party((one ?? rec).client, 'client'), ' ⇄ ', party((one ?? rec).server, 'server')];
 
-/** The place where two recordings are compared. */
+/** The path of a comparison. */
 export const comparePath = (sides) => '/compare?' + new URLSearchParams(Object.entries(sides).filter(([, v]) => v));
 
 const worst = (s, list) => classes.map(([name]) => name).find((name) => list.some((n) => s.differences[n].class === name)) ?? '';
 
-// One difference: what it is, where, why it is of its class, and both sides.
+// One difference: its class and place, the reason, and both sides.
 function difference(d) {
   return h('div', { class: 'difference' },
     h('p', null, badge(d.class), ' ', d.where && [h('code', null, d.where), ' '], d.means, d.times > 1 && h('span', { class: 'chip' }, '× ' + count(d.times))),

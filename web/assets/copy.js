@@ -1,4 +1,4 @@
-// Copying, and the menus that offer it.
+// The clipboard, downloads and menus.
 
 import { announce, h } from './dom.js';
 
@@ -7,7 +7,7 @@ export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Not allowed over plain HTTP from another machine: the old way.
+    // Over plain HTTP from another machine the clipboard API is not available.
     const area = h('textarea', { class: 'offstage', 'aria-hidden': 'true', tabindex: '-1' });
     area.value = text;
     document.body.append(area);
@@ -20,7 +20,7 @@ export async function copy(text, what) {
 
 let shownToast;
 
-/** Says something for a moment. */
+/** Shows a text for a moment. */
 export function toast(text) {
   shownToast?.remove();
   shownToast = h('div', { class: 'toast' }, text);
@@ -35,13 +35,13 @@ export const shellQuote = (s) => (/^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replace
 
 const dataDir = document.querySelector('meta[name=data-dir]')?.content ?? '';
 
-/** A command of mcptap, with the data directory where that is not the default. */
+/** A command of mcptap, with the data directory if that is not the default. */
 export const command = (verb, ...args) => ['mcptap', verb, ...(dataDir ? ['--dir', dataDir] : []), ...args].map(shellQuote).join(' ');
 
-/** How commands name a recording. */
+/** The argument that names a recording in commands. */
 export const argOf = (rec) => rec.arg || rec.id || rec.key;
 
-/** Saves what a URL of the program gives. */
+/** Saves the content of a URL. */
 export function save(url) {
   const a = h('a', { href: url, download: '' });
   document.body.append(a);
@@ -50,8 +50,7 @@ export function save(url) {
 }
 
 /**
- * Makes a button that opens a menu. items() returns [{text, note, act}] each
- * time that it is opened.
+ * Makes a button that opens a menu. items() returns [{text, note, act}] each time.
  */
 export function menuButton(label, title, items) {
   let list;

@@ -1,5 +1,5 @@
-// A recorded request as a command. Who pastes it trusts that it does this request
-// and nothing else, whatever was recorded: no other host, no file of theirs.
+// A recorded request as a command. Whatever was recorded, the command must send only this
+// request: to no other host, and without local files.
 
 import { shellQuote } from './copy.js';
 
@@ -7,8 +7,8 @@ const token = /^[\w!#$%&'*+.^`|~-]+$/;
 const own = /^(host|content-length|transfer-encoding|connection|accept-encoding)$/i;
 
 /**
- * The command that sends a request again, '' where not all of it is known. head is
- * that of the request, origin where it went to, body its text.
+ * The command that repeats a request, '' if parts of it are unknown. head is the head of
+ * the request, origin the origin of the server, body the text of the body.
  */
 export function curlCommand(head, origin, body) {
   if (!head || !origin || /[\0\ufffd]/.test(body)) return '';
@@ -16,7 +16,7 @@ export function curlCommand(head, origin, body) {
   const fields = (head.header ?? []).filter(([name]) => token.test(name) && !own.test(name));
   if (!target || !/^[A-Z]+$/i.test(method) || [target, ...fields.flat()].some((s) => s.endsWith('…'))) return '';
   const all = ['curl --globoff', '-X ' + shellQuote(method), ...fields.map(([name, value]) => '-H ' + shellQuote(value ? `${name}: ${value}` : name + ';'))];
-  if (body) all.push('--data-raw ' + shellQuote(body)); // which opens no file for an @
-  // Joined, as a target may begin with two slashes, which is no other host.
+  if (body) all.push('--data-raw ' + shellQuote(body)); // which does not read a file for @
+  // Joined, because a target may begin with two slashes, which is not a host.
   return [...all, shellQuote(origin.replace(/\/$/, '') + target)].join(' \\\n  ');
 }

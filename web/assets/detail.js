@@ -1,5 +1,4 @@
-// The panel beside the list: the frame that is selected, with the one that it
-// belongs to.
+// The panel next to the list: the selected frame, with the one it belongs to.
 
 import { fill, h, keepFocus } from './dom.js';
 import { Card } from './card.js';
@@ -25,14 +24,14 @@ export class Detail {
     el.append(this.head, this.body);
   }
 
-  /** Shows the frame of an id, whether its row is in the list or not. */
+  /** Shows the frame of an id, even if the list lacks its row. */
   show(id) {
     const row = this.view.rows.find(id);
     const again = id === this.shown;
     this.shown = id;
     const wanted = row < 0 ? [seqOf(id)] : this.#framesOf(row);
-    if (wanted.join() !== this.cards.map((c) => c.seq).join()) this.#deal(wanted, again ? this.cards : []);
-    // What the row says of its frame is known only now.
+    if (wanted.join() !== this.cards.map((c) => c.seq).join()) this.#setCards(wanted, again ? this.cards : []);
+    // The row has arrived.
     if (again && this.rowless && row >= 0) for (const c of this.cards) c.redraw();
     this.rowless = row < 0;
     this.#label(row);
@@ -41,8 +40,8 @@ export class Detail {
     this.keep();
   }
 
-  // Makes the cards, but for those that there are already.
-  #deal(wanted, old) {
+  // Makes the cards that do not exist yet.
+  #setCards(wanted, old) {
     for (const c of this.cards) if (!old.includes(c) || !wanted.includes(c.seq)) c.close();
     const kept = new Map(old.map((c) => [c.seq, c]));
     const { scrollTop } = this.body;
@@ -52,8 +51,8 @@ export class Detail {
   }
 
   /**
-   * Keeps the frame that was selected in view while what stands above it is
-   * loading, until somebody scrolls. A call is looked at from its request on.
+   * Keeps the selected frame in view while cards above it are loading, until the user
+   * scrolls. A call is shown from its request on.
    */
   keep() {
     const at = this.cards.findIndex((c) => c.seq === seqOf(this.shown));
@@ -61,7 +60,7 @@ export class Detail {
     this.body.scrollTop += this.cards[at].el.getBoundingClientRect().top - this.body.getBoundingClientRect().top - 12;
   }
 
-  /** Draws again what rows say of it: a response may have come. */
+  /** Draws the head again: a response may have come. */
   refresh() {
     if (!this.shown) return;
     const row = this.view.rows.find(this.shown);
@@ -76,12 +75,12 @@ export class Detail {
     fill(this.body);
   }
 
-  // A call is its request and its response; of any other message the one that it
-  // is about comes second.
+  // A call has its request and its response. Any other message follows the one it belongs
+  // to.
   #framesOf(row) {
     const { rows } = this.view;
     const own = seqOf(rows.id[row]);
-    if (rows.begins(row)) return [own, ...(rows.answer[row] ? [seqOf(rows.answer[row])] : [])].filter(unique);
+    if (rows.begins(row)) return [own, ...(rows.response[row] ? [seqOf(rows.response[row])] : [])].filter(unique);
     const other = rows.request[row] || (rows.call[row] !== rows.id[row] ? rows.call[row] : 0);
     if (!other) return [own];
     return [seqOf(other), own].filter(unique);
@@ -102,7 +101,7 @@ export class Detail {
     const state = call >= 0 ? stateOf(rows, call, this.view.over) : kindOf(rows, row);
     const title = h('div', { class: 'title' },
       h('span', { class: 'arrow ' + laneClass[rows.lane[row]], 'aria-hidden': 'true' }, arrows[rows.lane[row]]),
-      h('h2', null, rows.name[row] || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.quietName(row))));
+      h('h2', null, rows.name[row] || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.detailName(row))));
     const chips = h('div', { class: 'chips' }, h('span', { class: 'state ' + state.look }, state.shape + ' ' + state.word + this.#took(call)), this.#links(row, call));
     const fault = rows.fault.get(row) ?? (call >= 0 ? rows.why.get(call) : '');
     fill(this.head, title, close, chips, fault && h('p', { class: 'fault' }, fault), this.#remarks(row));
@@ -113,7 +112,7 @@ export class Detail {
     return call >= 0 && rows.settled(call) && rows.end[call] ? ' · ' + duration(rows.end[call] - rows.at[call]) : '';
   }
 
-  // The frames around it that one would want to jump to.
+  // Links to related frames.
   #links(row, call) {
     const { rows } = this.view;
     const links = [];
@@ -125,12 +124,12 @@ export class Detail {
       const parent = rows.parent.get(call);
       if (parent) link(parent, (rows.marks[call] & mark.guess ? 'probably within' : 'within'));
       if (call !== row) link(rows.id[call], 'request');
-      link(rows.answer[call], 'response');
+      link(rows.response[call], 'response');
       let n = 0;
       let more = 0;
       for (let k = rows.kid[call]; k >= 0; k = rows.sibling[k]) {
         const word = rows.begins(k) ? rows.methodName(k) : kindOf(rows, k).word;
-        if (rows.id[k] === rows.answer[call] || k === row) continue;
+        if (rows.id[k] === rows.response[call] || k === row) continue;
         if (n++ < maxKids) link(rows.id[k], word);
         else more++;
         if (more > 10000) break;
@@ -145,10 +144,10 @@ export class Detail {
     const m = rows.marks[row];
     const words = [];
     if (roleMeans[rows.roleName(row)]) words.push(roleMeans[rows.roleName(row)]);
-    if (m & mark.torn) words.push('Bytes of this frame are missing: the recording was interrupted while it crossed.');
+    if (m & mark.truncated) words.push('Bytes of this frame are missing: the recording was interrupted while it crossed.');
     if (m & mark.clash) words.push('Another request with this id was still open.');
-    if (m & mark.guess) words.push('Nothing names the call that it belongs to; this is the likeliest of several.');
-    if (m & mark.late && rows.roleName(row) !== 'late') words.push('It came when its call was over.');
+    if (m & mark.guess) words.push('Its call is not certain; this is the likeliest of several.');
+    if (m & mark.late && rows.roleName(row) !== 'late') words.push('It came after the end of its call.');
     if (m & mark.member) words.push(`It is message ${indexOf(rows.id[row]) + 1} of a batch.`);
     return words.map((w) => h('p', { class: 'note' }, w));
   }

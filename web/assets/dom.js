@@ -1,10 +1,10 @@
-// Making elements. Text always becomes text nodes; there is no other way in
-// this page by which a string turns into markup.
+// Makes elements. Text always becomes text nodes; nothing in the page turns a string into
+// markup.
 
 /**
  * Makes an element: h('div', {class: 'x', onclick: f, title: t}, child, …).
- * Attributes that are null or false are left out; a child that is a string
- * becomes a text node, one that is null nothing.
+ * Attributes and children that are null or false are left out; a string becomes a text
+ * node.
  */
 export function h(tag, attrs, ...children) {
   const el = document.createElement(tag);
@@ -35,7 +35,7 @@ export function svg(tag, attrs, ...children) {
   return el;
 }
 
-/** Replaces what is in an element. */
+/** Replaces the content of an element. */
 export function fill(el, ...children) {
   el.replaceChildren();
   add(el, children);
@@ -43,8 +43,8 @@ export function fill(el, ...children) {
 }
 
 /**
- * Draws what is in an element anew. The focus, if it was in there, stays on its
- * element, or goes to the one that has taken its place, or else to another one.
+ * Draws the content of an element. A focus inside stays on its element, or moves to the
+ * one at the same place, or to another one.
  */
 export function keepFocus(el, draw, another) {
   const had = document.activeElement;
@@ -55,12 +55,12 @@ export function keepFocus(el, draw, another) {
   if (within && document.activeElement !== had) (had.isConnected ? had : (all()[at] ?? another()))?.focus({ preventScroll: true });
 }
 
-/** Sets a text if it is another one, which costs layout. */
+/** Sets a text if it differs, because setting it costs layout. */
 export function setText(el, text) {
   if (el.firstChild?.nodeValue !== text || el.childNodes.length > 1) el.textContent = text;
 }
 
-/** Sets or removes an attribute, if that changes it. */
+/** Sets or removes an attribute if that changes it. */
 export function setAttr(el, name, value) {
   if (value == null || value === false) {
     if (el.hasAttribute(name)) el.removeAttribute(name);
@@ -69,7 +69,7 @@ export function setAttr(el, name, value) {
 
 let region;
 
-/** Says something to a screen reader, politely. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   region ??= document.getElementById('announce');
   region.textContent = text;

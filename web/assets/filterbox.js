@@ -1,12 +1,11 @@
-// The box for the filter. The program reads the language; the page shows what it
-// says: whether the filter is right, where it is not, and how it can go on. In a
-// page that was saved it is a search for text.
+// The filter box. The server parses the filter; the page shows its errors and
+// completions. In a saved page the box is a text search.
 
 import * as api from './source.js';
 import { fill, h } from './dom.js';
 
 export class FilterBox {
-  /** onchange(text) is called with a filter that is right. */
+  /** onchange(text) is called with each valid filter. */
   constructor(key, onchange) {
     this.key = key;
     this.onchange = onchange;
@@ -18,13 +17,13 @@ export class FilterBox {
       spellcheck: 'false',
       autocomplete: 'off', autocapitalize: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', 'aria-controls': 'completions',
       'aria-describedby': 'filter-problem',
-      oninput: () => this.#ask(true), onkeydown: (e) => this.#key(e), onfocus: () => this.#ask(this.input.value === ''),
-      onblur: () => setTimeout(() => this.#hide(), 150), onclick: () => this.#ask(true),
+      oninput: () => this.#check(true), onkeydown: (e) => this.#key(e), onfocus: () => this.#check(this.input.value === ''),
+      onblur: () => setTimeout(() => this.#hide(), 150), onclick: () => this.#check(true),
     });
     this.mark = h('span', { class: 'underline', 'aria-hidden': 'true' });
     this.list = h('div', { class: 'completions', role: 'listbox', id: 'completions', hidden: true });
     this.problem = h('div', { class: 'filter-problem', id: 'filter-problem', role: 'status', hidden: true });
-    this.clear = h('button', { type: 'button', class: 'quiet clear', title: 'Clear it (c)', 'aria-label': 'Clear the filter', hidden: true, onclick: () => this.set('') }, '✕');
+    this.clear = h('button', { type: 'button', class: 'quiet clear', title: 'Clear the filter (c)', 'aria-label': 'Clear the filter', hidden: true, onclick: () => this.set('') }, '✕');
     this.el = h('div', { class: 'filter', role: 'search' }, h('span', { class: 'field' }, this.input, this.mark), this.clear, this.list, this.problem);
   }
 
@@ -49,8 +48,8 @@ export class FilterBox {
     this.onchange(text);
   }
 
-  // Asks the program about what was typed.
-  async #ask(complete) {
+  // Checks the text that was typed.
+  async #check(complete) {
     this.stop?.abort();
     this.stop = new AbortController();
     const text = this.input.value;
@@ -70,13 +69,13 @@ export class FilterBox {
     }
   }
 
-  /** Shows what is wrong with the filter, or nothing. */
+  /** Shows an error in the filter, or none. */
   complain(problem, text = this.input.value) {
     this.problem.hidden = !problem;
     this.mark.hidden = !problem;
     this.input.setAttribute('aria-invalid', String(Boolean(problem)));
     if (!problem) return;
-    // The caret under what is wrong: the same characters, invisible, before it.
+    // The underline: the same characters, invisible, before the error.
     const from = problem.from ?? 0;
     const to = Math.max(problem.to ?? from, from + 1);
     fill(this.mark, h('span', { class: 'ghost' }, text.slice(0, from)), h('span', { class: 'wave' }, text.slice(from, to) || ' '));
@@ -88,7 +87,7 @@ export class FilterBox {
     const chosen = this.offers?.[this.choice]?.text;
     this.choice = -1;
     this.offeredFor = this.input.value;
-    // Nothing to offer where the text is what it would become.
+    // Without those that would not change the text.
     this.offers = list.filter((c) => this.input.value.slice(c.from, c.to) !== c.text).slice(0, 60);
     this.list.hidden = this.offers.length === 0;
     this.input.setAttribute('aria-expanded', String(!this.list.hidden));
@@ -98,13 +97,13 @@ export class FilterBox {
       onpointerdown: (e) => { e.preventDefault(); this.#take(c); },
     }, h('span', { class: 'mono' }, c.text), c.help && h('span', { class: 'note' }, c.help))));
     this.list.scrollTop = 0;
-    // Keep the choice of a person who types faster than the program responds.
+    // Keep the choice if typing is faster than the server.
     const same = this.offers.findIndex((c) => c.text === chosen);
     if (same >= 0) this.#choose(same);
   }
 
-  // Whether what is offered was meant for another text: somebody types faster
-  // than the program answers.
+  // Whether the completions are for an earlier text: typing may be faster than the
+  // server.
   get #stale() {
     return this.offeredFor !== this.input.value;
   }
@@ -123,13 +122,13 @@ export class FilterBox {
     this.input.value = value.slice(0, c.from) + c.text + space + value.slice(c.to);
     const at = c.from + c.text.length + space.length;
     this.input.setSelectionRange(at, at);
-    this.#ask(ends);
+    this.#check(ends);
     if (!ends) this.#hide();
   }
 
-  // Takes the choice, after the response to what was typed last if that is still to come.
+  // Takes the choice, after the completions for the current text have come.
   async #takeChoice() {
-    if (this.#stale) await this.#ask(true);
+    if (this.#stale) await this.#check(true);
     if (this.choice >= 0) this.#take(this.offers[this.choice]);
   }
 
@@ -147,7 +146,7 @@ export class FilterBox {
     switch (e.key) {
       case 'ArrowDown':
         if (open) this.#choose(this.choice + 1);
-        else this.#ask(true);
+        else this.#check(true);
         break;
       case 'ArrowUp':
         if (!open) return;

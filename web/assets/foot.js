@@ -1,4 +1,4 @@
-// What stands below the list: how much there is, and how much of it is new.
+// The line below the list: how many frames there are, and how many are new.
 
 import { announce, fill, h, keepFocus } from './dom.js';
 import { saved } from './source.js';
@@ -15,7 +15,7 @@ export class Foot {
     this.pill = h('button', { type: 'button', class: 'news', hidden: true, onclick: () => view.toEnd() });
   }
 
-  /** Draws it soon. */
+  /** Draws the line soon. */
   plan() {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
@@ -35,7 +35,7 @@ export class Foot {
     if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'response without a request', 'responses without a request')));
     if (rows.waiting.size > 0) {
       const text = (view.over ? '◌ no response to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
-      parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only these', () => view.filter.set('is:pending'), text));
+      parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only those', () => view.filter.set('is:pending'), text));
     }
     const hidden = view.http.draw(view);
     if (hidden) parts.push(this.#link('dim', 'Show them (h)', () => view.http.toggle(), hidden));
@@ -49,18 +49,18 @@ export class Foot {
     return h('button', { type: 'button', class: 'link ' + look, title, onclick: act }, text);
   }
 
-  // What has come while a person looks at something further up.
+  // Lines that have come while the list is scrolled up.
   #news() {
     const { view } = this;
     if (view.list?.follow) view.news = 0;
     const news = view.list && !view.over ? view.news : 0;
     this.pill.hidden = news === 0;
     this.pill.textContent = `↓ ${count(news)} new`;
-    if (news === 0 || news === this.told) return;
-    this.told = news;
-    this.telling ??= setTimeout(() => {
-      this.telling = undefined;
-      if (!this.pill.hidden) announce(`${this.told} new`);
+    if (news === 0 || news === this.announced) return;
+    this.announced = news;
+    this.announcing ??= setTimeout(() => {
+      this.announcing = undefined;
+      if (!this.pill.hidden) announce(`${this.announced} new`);
     }, quiet);
   }
 }

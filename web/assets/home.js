@@ -3,13 +3,13 @@
 import * as api from './source.js';
 import { command } from './copy.js';
 import { fill, h, setAttr } from './dom.js';
-import { framesOf, party, revision, statusChip, wayOut } from './summary.js';
+import { framesOf, party, revision, statusChip, remedy } from './summary.js';
 import { count, duration, plural, size, started } from './text.js';
 
-const pause = 2000; // ms between two looks, at least
-const longest = 8000; // after ten the program may think that nobody looks any more
-const rest = 10; // times as long as a look took there is none
-const atOnce = 300; // recordings that are shown without being asked for
+const pause = 2000; // ms between two requests, at least
+const longest = 8000; // ms; after ten the server assumes that the page is closed
+const rest = 10; // the pause in multiples of the time of a request
+const atOnce = 300; // recordings shown at first
 
 export class Home {
   /** open(key) shows a recording, compare(key) compares it with another. */
@@ -26,19 +26,19 @@ export class Home {
     root.append(this.el);
     document.title = 'Recordings · mcptap';
     this.stop = new AbortController();
-    this.onvisible = () => document.visibilityState === 'visible' && this.#look();
+    this.onvisible = () => document.visibilityState === 'visible' && this.#poll();
     document.addEventListener('visibilitychange', this.onvisible);
-    this.#look();
+    this.#poll();
   }
 
-  close_() {
+  destroy() {
     this.stop.abort();
     clearTimeout(this.timer);
     document.removeEventListener('visibilitychange', this.onvisible);
     this.el.remove();
   }
 
-  async #look() {
+  async #poll() {
     clearTimeout(this.timer);
     const began = performance.now();
     try {
@@ -47,10 +47,10 @@ export class Home {
       this.#show(res.recordings ?? []);
     } catch (err) {
       if (err.name === 'AbortError') return;
-      fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), wayOut(err.kind)));
+      fill(this.banner, h('div', { class: 'banner bad' }, h('strong', null, err.text ?? err.message), remedy(err.kind)));
       if (!this.list) fill(this.note);
     }
-    if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#look(), Math.min(Math.max(pause, (performance.now() - began) * rest), longest));
+    if (!document.hidden && !this.stop.signal.aborted) this.timer = setTimeout(() => this.#poll(), Math.min(Math.max(pause, (performance.now() - began) * rest), longest));
   }
 
   #show(list) {
@@ -96,7 +96,7 @@ export class Home {
   }
 
   #click(e, key) {
-    if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return; // the link's own business
+    if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return; // a new tab or window
     e.preventDefault();
     e.stopPropagation();
     this.open(key);
@@ -127,7 +127,7 @@ export class Home {
     this.grid?.focus();
   }
 
-  /** A key. Returns whether it means anything. */
+  /** Handles a key. Returns whether it has a meaning. */
   press(key) {
     if (key !== 'd' || !this.selected || this.comparing.hidden) return false;
     this.compare(this.selected);
@@ -148,11 +148,11 @@ export class Home {
 const cells = ['name', 'party', 'party', 'rev', 'num', 'num', 'num', 'when'];
 
 const nothing = () => h('div', { class: 'empty start' },
-  h('p', { class: 'big' }, 'There are no recordings yet.'),
-  h('p', null, 'Put mcptap in front of the command of a server, where the client is configured:'),
+  h('p', { class: 'big' }, 'No recordings yet.'),
+  h('p', null, 'In the configuration of the client, put mcptap in front of the command of a server:'),
   h('pre', null, command('stdio', '--', 'npx', '-y', '@modelcontextprotocol/server-everything')),
-  h('p', null, 'Of a server on HTTP, give the client what this prints in the place of URL:'),
+  h('p', null, 'For a server on HTTP, give the client the URL that this prints:'),
   h('pre', null, command('http', 'URL')),
-  h('p', null, 'Or see what recordings are like, without any client or server:'),
+  h('p', null, 'Or make some sample recordings:'),
   h('pre', null, command('demo')),
-  h('p', { class: 'note' }, 'They appear here as soon as they begin.'));
+  h('p', { class: 'note' }, 'Recordings appear here as soon as they begin.'));

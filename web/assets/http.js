@@ -1,15 +1,15 @@
-// The rows that only show how HTTP carries the messages, which views leave out. In the
-// list of frames a button shows them.
+// Rows that only show how HTTP carries messages. Views leave them out; in the list of
+// frames a button shows them.
 
 import { h } from './dom.js';
 import { count } from './text.js';
 
 export class HTTPRows {
-  /** changed() is called when they are to be shown, or not any more. */
+  /** changed() is called when they are shown or hidden. */
   constructor(on, changed) {
     this.on = on;
     this.changed = changed;
-    this.el = h('button', { type: 'button', class: 'toggle', hidden: true, title: "Show HTTP's own frames too (h)", onclick: () => this.toggle() }, 'HTTP');
+    this.el = h('button', { type: 'button', class: 'toggle', hidden: true, title: 'Show frames of HTTP (h)', onclick: () => this.toggle() }, 'HTTP');
   }
 
   toggle() {
@@ -18,11 +18,11 @@ export class HTTPRows {
     this.changed();
   }
 
-  /** Returns which rows a view leaves out, null for none. What a filter finds is shown. */
+  /** Returns the test for rows that a view leaves out, null for none. Matches of a filter are shown. */
   left({ rows, mode, query }) {
     if (query) return null;
     if (mode !== 'frames') return (i) => rows.envelope(i);
-    return this.on ? null : (i) => rows.plumbs(i);
+    return this.on ? null : (i) => rows.isPlumbing(i);
   }
 
   /** Draws the button, and returns how many frames are hidden, in words. */

@@ -1,7 +1,6 @@
-// Reads JSON without loss and a piece at a time. JSON.parse would round numbers,
-// drop members of the same name and need all of it at once; here a value is a
-// place in the text, and what is inside is looked for when somebody opens it.
-// The text may be cut off anywhere, and nested as deep as a stranger likes.
+// Reads JSON without loss, in pieces. JSON.parse rounds numbers, drops members of the same
+// name and needs the whole text; here a value is a position in the text, and its members
+// are found when it is opened. The text may be truncated, and nested to any depth.
 
 const space = /[ \t\r\n]*/y;
 const bracketOrQuote = /["[\]{}]/g;
@@ -13,7 +12,7 @@ function skipSpace(text, at) {
   return space.lastIndex;
 }
 
-/** Where a string that begins at `at` ends, -1 if it is cut off. */
+/** The end of the string that begins at `at`, -1 if it is truncated. */
 function stringEnd(text, at) {
   for (let i = at + 1; ; ) {
     const quote = text.indexOf('"', i);
@@ -25,7 +24,7 @@ function stringEnd(text, at) {
   }
 }
 
-/** Where the value that begins at `at` ends, -1 if it is cut off. */
+/** The end of the value that begins at `at`, -1 if it is truncated. */
 function valueEnd(text, at) {
   const c = text[at];
   if (c === '"') return stringEnd(text, at);
@@ -49,7 +48,7 @@ function valueEnd(text, at) {
 
 const types = { '{': 'object', '[': 'array', '"': 'string', t: 'boolean', f: 'boolean', n: 'null' };
 
-/** A Value is a JSON value at a place of a text. */
+/** A Value is a JSON value at a position in a text. */
 export class Value {
   constructor(text, from) {
     this.text = text;
@@ -64,26 +63,25 @@ export class Value {
     return this.type === 'object' || this.type === 'array';
   }
 
-  /** The value as it stands. */
+  /** The value as recorded. */
   get raw() {
     return this.text.slice(this.from, this.to);
   }
 
-  /** What a string says; of one that is cut off or broken, what stands there. */
+  /** The text of a string; if it is invalid, the text as recorded. */
   get string() {
     return unquote(this.raw);
   }
 
-  /** Whether a container has nothing in it. */
+  /** Whether a container is empty. */
   get empty() {
     const at = skipSpace(this.text, this.from + 1);
     return this.text[at] === '}' || this.text[at] === ']';
   }
 
   /**
-   * Some of the members of a container, in their order: {key, value}. `after`
-   * is the place that the last call returned as `next`, which is 0 when there
-   * are no more.
+   * Members of a container, in order: {key, value}. `after` is the `next` of the
+   * previous call, which is 0 if there are no more.
    */
   members(limit, after = 0) {
     const { text } = this;
@@ -113,7 +111,7 @@ export class Value {
     }
   }
 
-  /** How many members there are, counted up to `most`; -1 if there are more. */
+  /** The number of members, -1 if there are more than `most`. */
   size(most = 10_000) {
     let n = 0;
     for (let after = 0; ; ) {
@@ -134,7 +132,7 @@ function unquote(raw) {
   }
 }
 
-/** The value that a text is, or null where it does not look like one. */
+/** The value in a text, null if it does not look like JSON. */
 export function parse(text) {
   const at = skipSpace(text, text.charCodeAt(0) === 0xfeff ? 1 : 0);
   if (at >= text.length || !/["{[\d\-tfn]/.test(text[at])) return null;
@@ -142,7 +140,7 @@ export function parse(text) {
   return value.container || value.cut || skipSpace(text, value.to) >= text.length ? value : null;
 }
 
-/** Whether a string says JSON itself, as the texts of tool results often do. */
+/** The JSON in a string, as in many results of tools, null if there is none. */
 export function nested(s) {
   if (s.length < 2 || !/^\s*[{[]/.test(s)) return null;
   const value = parse(s);
@@ -165,9 +163,9 @@ export function step(path, key) {
 const maxIndent = 40;
 
 /**
- * Yields the lines of a text laid out, a member a line: lists of [kind, text],
- * where kind is key, string, number, word or "". Below 40 levels nothing gets a
- * line of its own, or hostile nesting would turn kilobytes into megabytes.
+ * Yields the lines of formatted JSON, a member on each: lists of [kind, text], where kind
+ * is key, string, number, word or "". Deeper than 40 levels everything is on one line, or
+ * hostile nesting would turn kilobytes into megabytes.
  */
 export function* lines(text) {
   const token = /["{}[\],:]|[^\s{}[\],:"]+/g;

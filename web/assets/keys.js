@@ -1,4 +1,4 @@
-// The keys. What they do stands in help.js.
+// The keys. The list for the user is in help.js.
 
 import { toggleHelp } from './help.js';
 import { modes } from './recording.js';
@@ -35,7 +35,7 @@ const inRecording = {
 
 const page = (v) => Math.max(1, Math.floor(v.list.visible) - 2);
 
-// Those that mean something else where the list does not have the focus.
+// Keys with another meaning outside the list.
 const inList = {
   ArrowDown: (v) => v.move(1),
   ArrowUp: (v) => v.move(-1),
@@ -73,7 +73,7 @@ function escape(v) {
 }
 
 /**
- * Listens to the keys. view() is what is shown, home() shows all recordings.
+ * Handles the keys. view() is the current view, home() shows all recordings.
  */
 export function listenToKeys(view, home) {
   const everywhere = { '?': toggleHelp, t: toggleTheme, r: home };
@@ -89,7 +89,7 @@ export function listenToKeys(view, home) {
   });
 }
 
-// A key in the view of a recording. Returns whether it means anything.
+// Handles a key in the view of a recording. Returns whether it has a meaning.
 function press(v, key, target) {
   if (v?.press) return v.press(key);
   if (!v?.setMode) return false;

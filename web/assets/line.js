@@ -7,7 +7,7 @@ import { arrows, kindOf, laneClass, laneTitles, stateOf } from './words.js';
 
 export const columns = [
   ['no', '#', 'number of the frame'], ['time', 'Time', 'since the start, in seconds'], ['what', 'Message', ''],
-  ['state', 'State', ''], ['took', 'Took', 'from the request to its response'], ['size', 'Size', ''], ['fall', '', 'when each was open, of the time that is in view'],
+  ['state', 'State', ''], ['took', 'Took', 'from the request to its response'], ['size', 'Size', ''], ['fall', '', 'when each call was open'],
 ];
 
 /** Makes the element of a line; draw fills it. */
@@ -69,19 +69,19 @@ export function draw(el, line, view) {
 
 function texts(el, rows, i, call) {
   setText(el.session, sessionOf(rows, i));
-  // A call has the result of its response.
-  const answer = call ? rows.find(rows.answer[i]) : -1;
-  const result = rows.result(answer >= 0 ? answer : i);
+  // A call shows the result of its response.
+  const response = call ? rows.find(rows.response[i]) : -1;
+  const result = rows.result(response >= 0 ? response : i);
   setText(el.name, rows.name[i]);
   setText(el.args, rows.args(i));
   setText(el.result, result && '→ ' + result);
-  setText(el.method, rows.quietName(answer >= 0 ? answer : i));
+  setText(el.method, rows.detailName(response >= 0 ? response : i));
   const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
-  setText(el.fault, rows.marks[i] & mark.torn ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
-  // What is folded into a call, beside its response.
-  const extra = call ? rows.parts[i] - (rows.answer[i] ? 1 : 0) : 0;
+  setText(el.fault, rows.marks[i] & mark.truncated ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
+  // The messages that are folded into a call, except its response.
+  const extra = call ? rows.parts[i] - (rows.response[i] ? 1 : 0) : 0;
   setText(el.more, extra > 0 ? `+${extra}` : '');
-  setAttr(el.more, 'title', extra > 0 ? `${extra} more messages belong to it` : null);
+  setAttr(el.more, 'title', extra > 0 ? `${extra} more messages` : null);
 }
 
 // The session of a row, where there are several.
@@ -90,7 +90,7 @@ function sessionOf(rows, i) {
   return rows.sessions.size > 1 && n > 0 ? 'S' + n : '';
 }
 
-// How long a call took, or for how long there has been no response.
+// How long a call took, or how long it has waited for its response.
 function took(view, i, call) {
   const { rows } = view;
   if (call) {

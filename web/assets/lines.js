@@ -1,8 +1,7 @@
-// The lines of a list: which row stands where, and how deep. In the view of
-// frames that is the order of the rows. In the view of calls a call has one
-// line; calls within it stand below it, and its other messages too while it is
-// open (expanded). What belongs to no call keeps its place in time. The sequence is
-// the order of the rows without what HTTP only wraps around them.
+// The lines of a list: the row of each, and its depth. In the view of frames, lines are in
+// the order of the rows. In the view of calls, a call has one line, with nested calls below
+// it and, while it is expanded, its other messages. Rows without a call are in order. The
+// sequence has all rows except those of HTTP itself.
 
 import { mark } from './rows.js';
 
@@ -45,19 +44,19 @@ export class Lines {
       const k = rows.place(rows.id[row]);
       return k < rows.shown && rows.order[k] === row ? k : -1;
     }
-    const most = this.#calls ? 64 : 1; // it folds nothing
+    const most = this.#calls ? 64 : 1; // without calls nothing is folded
     for (let i = row, hops = 0; i >= 0 && hops < most; i = rows.under[i], hops++) if (i < this.#place.length && this.#place[i] >= 0) return this.#place[i];
     return -1;
   }
 
-  /** How far a line is indented. */
+  /** The indentation of a line. */
   depth(line) {
     const i = this.row(line);
     const rows = this.#rows;
     return rows.depth[i] + (this.#calls && rows.under[i] >= 0 && !rows.begins(i) ? 1 : 0);
   }
 
-  /** Whether a line can be opened: it has messages that are folded. */
+  /** Whether a line can be expanded. */
   opens(line) {
     const i = this.row(line);
     return this.#calls && this.#rows.begins(i) && this.#rows.kid[i] >= 0;
@@ -78,26 +77,25 @@ export class Lines {
     this.#dirty = true;
   }
 
-  /** Takes in what has come. Returns whether lines other than the last changed. */
+  /** Adds new rows. Returns whether lines other than the last have changed. */
   update() {
     if (this.#plain) return false;
     const rows = this.#rows;
     if (this.#place.length < rows.n) this.#place = grown(this.#place, rows.n, -1);
     if (this.#line.length < rows.n) this.#line = grown(this.#line, rows.n);
-    let again = this.#dirty || this.#version !== rows.version;
-    for (let k = this.#read; !again && k < rows.shown; k++) {
+    let rebuild = this.#dirty || this.#version !== rows.version;
+    for (let k = this.#read; !rebuild && k < rows.shown; k++) {
       const i = rows.order[k];
       const up = this.#calls ? rows.under[i] : -1;
-      // A call within another stands in the middle, and so does a message of
-      // one that is open.
-      if (up >= 0) again = rows.begins(i) || this.open.has(up);
+      // A nested call, or a message of an expanded call, is between other lines.
+      if (up >= 0) rebuild = rows.begins(i) || this.open.has(up);
       else if (!this.#left(i)) this.#push(i);
     }
-    if (again) this.#rebuild();
+    if (rebuild) this.#rebuild();
     this.#read = rows.shown;
     this.#version = rows.version;
     this.#dirty = false;
-    return again;
+    return rebuild;
   }
 
   #left(i) {
@@ -119,8 +117,7 @@ export class Lines {
       if ((this.#calls && rows.under[top] >= 0) || this.#place[top] >= 0 || this.#left(top)) continue;
       this.#push(top);
       if (!this.#calls || rows.kid[top] < 0) continue;
-      // Depth first, without recursion: calls can be nested as deep as a
-      // stranger likes.
+      // Depth first, without recursion: calls can be nested to any depth.
       stack.push(rows.kid[top]);
       while (stack.length > 0) {
         const i = stack.pop();

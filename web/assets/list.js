@@ -1,15 +1,15 @@
-// A list of any length of which only what is in view exists. Positions are kept
-// in lines, as browsers cap the height of an element (Chromium at 33.5 million
-// pixels, Firefox at 17.9): a list that would be higher gets a pad of that
-// height, small steps move it by pixels and jumps by proportion.
+// A list of any length that has elements for the visible lines only. Positions are in lines,
+// because browsers limit the height of an element (Chromium to 33.5 million pixels, Firefox
+// to 17.9). A longer list has a pad of the maximum height: small steps scroll by pixels,
+// jumps by proportion.
 
 const maxHeight = 12e6;
 
 export class List {
   /**
-   * el scrolls. count() is the number of lines, make() an element for one,
-   * draw(element, line) fills it, painted(first, last) is called after the
-   * lines in view were drawn.
+   * el scrolls. count() is the number of lines, make() makes the element of a line,
+   * draw(element, line) fills it. painted(first, last) is called after the visible lines
+   * have been drawn.
    */
   constructor(el, { lineHeight, count, make, draw, painted, moved }) {
     Object.assign(this, { el, lineHeight, count, make, draw, painted, moved });
@@ -29,13 +29,13 @@ export class List {
     this.#measure();
   }
 
-  // The height in which lines are seen: heads above the pad stay in view.
+  // The height for lines: heads above the pad stay in view.
   #measure() {
     const above = this.pad.getBoundingClientRect().top - this.el.getBoundingClientRect().top + this.el.scrollTop;
     this.height = Math.max(0, this.el.clientHeight - above);
   }
 
-  /** Ends it. */
+  /** Removes the list. */
   close() {
     this.sizes.disconnect();
     this.closed = true;
@@ -76,7 +76,7 @@ export class List {
     return this.top >= this.lastTop - 1;
   }
 
-  /** Draws again with the next frame of the screen. */
+  /** Draws the lines in the next animation frame. */
   repaint() {
     if (this.planned) return;
     this.planned = true;
@@ -92,7 +92,7 @@ export class List {
     this.scaled = want > maxHeight;
     this.padHeight = Math.min(want, maxHeight);
     if (this.paddedTo !== this.padHeight) {
-      // Before scrollTop: the browser would cut it to the old height.
+      // Before scrollTop, which the browser limits to the height.
       this.pad.style.height = this.padHeight + 'px';
       this.paddedTo = this.padHeight;
     }
@@ -127,14 +127,14 @@ export class List {
     this.painted?.(Math.floor(this.top), Math.min(this.n, Math.ceil(this.top + this.visible)));
   }
 
-  // Puts the scroll bar where top is.
+  // Moves the scroll bar to top.
   #place() {
     let want = this.top * this.lineHeight;
     if (this.scaled) {
       const here = this.el.scrollTop;
       want = this.lastTop > 0 ? (this.top / this.lastTop) * (this.padHeight - this.height) : 0;
-      // While a person scrolls by small steps the bar may be off by a little;
-      // to correct it then would fight with them.
+      // During small steps the bar may be slightly off; a correction would disturb the
+      // scrolling.
       if (Math.abs(want - here) < this.height * 4 && here > 0 && here < this.padHeight - this.height - 1) want = here;
     }
     if (Math.abs(this.el.scrollTop - want) >= 1) {
@@ -143,7 +143,7 @@ export class List {
     }
   }
 
-  /** Moves the view as little as it takes to have a line in it. */
+  /** Scrolls as little as needed to show a line. */
   reveal(line, middle = false) {
     this.n = this.count();
     const before = this.top;

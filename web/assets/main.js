@@ -1,4 +1,4 @@
-// The page: which view is shown, and what stands in the URL.
+// The page: the current view, and its state in the URL.
 
 import { Compare, comparePath } from './compare.js';
 import { h } from './dom.js';
@@ -13,8 +13,7 @@ import { startTheme, toggleTheme } from './theme.js';
 const root = document.getElementById('page');
 let view;
 
-// The token has made its way into the cookie; it need not be seen, copied or
-// kept in the history.
+// The cookie replaces the token, which should not be visible, copied or kept in the history.
 function forgetToken() {
   const url = new URL(location.href);
   if (!url.searchParams.has('token')) return;
@@ -23,7 +22,7 @@ function forgetToken() {
 }
 
 function show() {
-  view?.close_();
+  view?.destroy();
   const url = new URL(location.href);
   const key = url.pathname.startsWith('/r/') ? decodeURIComponent(url.pathname.slice(3)) : '';
   if (url.pathname === '/compare') {
@@ -51,8 +50,8 @@ function go(path) {
   show();
 }
 
-// What is looked at stands in the URL, so that a link shows the same. Only going
-// from a view to another makes a step to go back by.
+// The state of the view is in the URL, so that a link shows the same. Only a change of the
+// view adds a step to the history.
 function remember(state) {
   const url = new URL(location.href);
   const before = url.searchParams.get('v') ?? '';

@@ -1,4 +1,4 @@
-// What stands where there are no lines: why, and what to do.
+// The text in place of an empty list.
 
 import { fill, h } from './dom.js';
 
@@ -23,10 +23,10 @@ export class Nothing {
 
   #words() {
     const { view } = this;
-    if ((view.problem || view.lost) && !view.idle) return ['Nothing was read.', ''];
+    if ((view.problem || view.lost) && !view.idle) return ['No frames were read.', ''];
     if (!view.idle) return ['Reading …', ''];
     if (view.query) return ['Nothing matches this filter.', ''];
-    if (view.over) return ['The recording has no frames.', 'The server was not started, or nobody said anything.'];
-    return ['Nothing has crossed yet.', 'What the client and the server say appears here as it crosses.'];
+    if (view.over) return ['The recording has no frames.', 'The server was not started, or no messages were sent.'];
+    return ['No messages yet.', 'Messages of the client and the server appear here as they are sent.'];
   }
 }

@@ -1,5 +1,4 @@
-// The bytes of a frame, loaded in pieces: a frame may have 64 MB, of which the
-// page holds what somebody has asked for.
+// The bytes of a frame, loaded in pieces on demand: a frame may have 64 MiB.
 
 import * as api from './source.js';
 
@@ -40,13 +39,13 @@ export class Payload {
     this.#text = null;
   }
 
-  /** What was loaded as text; bytes that are no UTF-8 become U+FFFD. */
+  /** The loaded bytes as text; bytes that are not UTF-8 become U+FFFD. */
   get text() {
     this.#text ??= new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.bytes);
     return this.#text;
   }
 
-  /** Whether it looks like something else than text. */
+  /** Whether the bytes look like binary data. */
   get binary() {
     const n = Math.min(this.bytes.length, 4096);
     let odd = 0;

@@ -1,4 +1,4 @@
-// Choosing the recording to compare another one with.
+// The dialog that chooses a recording to compare with.
 
 import * as api from './source.js';
 import { fill, h } from './dom.js';
@@ -9,8 +9,8 @@ const most = 60; // recordings in the list
 const own = 'Its own sessions';
 
 /**
- * Asks for a recording to compare with the one of a key; chosen gets its key,
- * which is the same if it has several sessions to compare.
+ * Opens the dialog for the recording of a key. It calls chosen with the key of the other
+ * recording, which is the same to compare its own sessions.
  */
 export async function pick(key, chosen) {
   const input = h('input', { type: 'text', placeholder: 'Find by name, server or id', 'aria-label': 'Find a recording', spellcheck: 'false', autocomplete: 'off', oninput: () => draw() });
@@ -23,7 +23,7 @@ export async function pick(key, chosen) {
     const found = all.filter((r) => [r.key === key ? own : r.label, r.id, r.key, r.server.name, r.server.title, r.client.name].some((t) => t?.toLowerCase().includes(word)));
     fill(list, found.slice(0, most).map((r) => h('button', { type: 'button', onclick: () => { dialog.close(); chosen(r.key); } },
       h('b', null, r.key === key ? own : r.label || r.key), h('span', null, party(r.server, '–')), h('span', { class: 'note' }, revision(r)), h('span', { class: 'note' }, started(new Date(r.start))))),
-    found.length === 0 && h('p', { class: 'note' }, all.length === 0 ? 'There is no other recording.' : 'None is called so.'),
+    found.length === 0 && h('p', { class: 'note' }, all.length === 0 ? 'No other recordings.' : 'No match.'),
     found.length > most && h('p', { class: 'note' }, `and ${found.length - most} more`));
   };
   dialog.addEventListener('keydown', (e) => {

@@ -1,5 +1,4 @@
-// The view of one recording: what streams in, the list of it, and the panel
-// beside that.
+// The view of one recording: its stream, its list, and the panel next to it.
 
 import * as api from './source.js';
 import { Detail } from './detail.js';
@@ -23,7 +22,7 @@ import { splitter } from './splitter.js';
 export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics']];
 
 export class RecordingView {
-  /** state is what stands in the URL: q, v, f, tab, http. changed(state) keeps it there. */
+  /** state is the state in the URL: q, v, f, tab, http. changed(state) updates the URL. */
   constructor(root, key, state, changed) {
     Object.assign(this, { root, key, changed });
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
@@ -36,7 +35,7 @@ export class RecordingView {
     this.filter.applied = this.filter.input.value = state.q ?? '';
     this.filter.clear.hidden = !state.q;
     this.sessions = new SessionChoice(this.filter);
-    this.http = new HTTPRows(state.http === '1', () => this.#again());
+    this.http = new HTTPRows(state.http === '1', () => this.#redraw());
     this.summary = new Summary();
     this.tabs = h('div', { class: 'modes', role: 'tablist', 'aria-label': 'View' });
     this.banner = h('div', { class: 'banners', role: 'status' });
@@ -50,16 +49,16 @@ export class RecordingView {
     this.detail = new Detail(this.detailBox, this);
     if (state.tab) this.detail.tab = state.tab;
     this.#restart(this.filter.applied);
-    // How long a call has been waiting goes on while nothing else happens.
+    // Updates the waiting times of pending calls.
     this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
-    this.awaited = this.selected; // its row is yet to come, which may take a while
+    this.awaited = this.selected; // its row has not come yet
     if (this.selected && this.mode !== 'stats') {
       this.detailBox.hidden = false;
       this.detail.show(this.selected);
     }
   }
 
-  close_() {
+  destroy() {
     this.end?.();
     this.list?.close();
     this.ruler?.close();
@@ -74,7 +73,7 @@ export class RecordingView {
     return this.mode === 'calls';
   }
 
-  // Begins anew, with another filter or in another sort of view.
+  // Starts again with another filter or view.
   #restart(filter) {
     this.end?.();
     clearTimeout(this.retry);
@@ -106,7 +105,7 @@ export class RecordingView {
       this.locked = false;
       this.#banners();
     }
-    if (m.problem) this.#trouble(m.problem);
+    if (m.problem) this.#fail(m.problem);
     const before = this.rows.shown;
     if (m.r) this.rows.add(m.r);
     if (m.u) this.rows.update(m.u);
@@ -114,24 +113,24 @@ export class RecordingView {
     if (m.idle) this.idle = true;
     if (this.list && !this.list.follow) this.news += Math.max(0, this.rows.shown - before) * (this.live ? 1 : 0);
     if (m.idle && !this.live) {
-      this.live = true; // what comes from now on is new
+      this.live = true; // further rows are new
       this.news = 0;
-      this.#arrived();
+      this.#loaded();
     }
-    if (this.awaited && this.list && (this.rows.find(this.awaited) >= 0 || m.idle)) this.#come();
+    if (this.awaited && this.list && (this.rows.find(this.awaited) >= 0 || m.idle)) this.#selectAwaited();
     this.dirty ||= Boolean(m.r || m.u);
     this.list?.repaint();
     this.foot.plan();
   }
 
-  // All that there is has come, for the first time.
-  #arrived() {
+  // All recorded frames have been read for the first time.
+  #loaded() {
     if (this.recording?.status === 'live' && !this.selected) this.list?.toEnd();
     if (this.selected && !this.detail.shown) this.select(this.selected);
   }
 
-  // The row that the link names is there, or is not to come.
-  #come() {
+  // The row in the URL has come, or does not exist.
+  #selectAwaited() {
     const id = this.awaited;
     this.awaited = 0;
     if (id !== this.selected) return;
@@ -149,7 +148,7 @@ export class RecordingView {
     if (this.mode === 'sequence' && this.headFor !== rec.server.name + rec.client.name) this.#head();
   }
 
-  #trouble(p) {
+  #fail(p) {
     if (p.kind === 'filter') {
       this.filter.complain(p);
       this.idle = true;
@@ -160,7 +159,7 @@ export class RecordingView {
     this.#banners();
   }
 
-  // The program is gone, or the machine slept: try again, from where we are.
+  // The server is gone, or the machine slept: reconnects, and continues.
   #lost() {
     this.lost = (this.lost ?? 0) + 1;
     this.#banners();
@@ -177,7 +176,7 @@ export class RecordingView {
     fill(this.banner, this.summary.banners({ recording: this.recording, key: this.key, problem: this.problem, lost: this.lost, locked: this.locked, unknown: this.unknown, leave: () => this.changed(null) }));
   }
 
-  // The list, or what takes its place.
+  // Builds the list, or the statistics in its place.
   #build() {
     const had = this.scroller?.contains(document.activeElement);
     this.list?.close();
@@ -232,7 +231,7 @@ export class RecordingView {
     return this.lines.length;
   }
 
-  // Lines came in above: the one that is selected stays where it is.
+  // Lines were inserted above: the selected one stays in its place.
   #keepInView() {
     const now = this.lines.lineOf(this.rows.find(this.selected));
     if (now >= 0 && this.selectedLine >= 0 && !this.list?.follow && this.list) this.list.top += now - this.selectedLine;
@@ -272,7 +271,7 @@ export class RecordingView {
     if (el?.line !== undefined) this.toggle(el.line);
   }
 
-  /** Opens or closes the call on a line. */
+  /** Expands or collapses the call on a line. */
   toggle(at, open) {
     if (!this.lines.toggle(at, open)) return false;
     this.list.repaint();
@@ -284,7 +283,7 @@ export class RecordingView {
     this.selected = id;
     let row = this.rows.find(id);
     if (row >= 0 && this.calls && this.lines.lineOf(row) >= 0 && this.lines.row(this.lines.lineOf(row)) !== row) {
-      // It is folded into its call: open that.
+      // It is folded into its call: expand that.
       this.lines.toggle(this.lines.lineOf(row), true);
       this.lines.update();
     }
@@ -299,7 +298,7 @@ export class RecordingView {
     this.#state();
   }
 
-  // The list knows its new height after the next frame.
+  // The list has its new height after the next animation frame.
   #revealSoon() {
     requestAnimationFrame(() => requestAnimationFrame(() => this.selectedLine >= 0 && this.list?.reveal(this.selectedLine)));
   }
@@ -333,17 +332,17 @@ export class RecordingView {
     this.select(this.rows.id[this.lines.row(Math.min(at, n - 1))]);
   }
 
-  /** Whether a line tells of a failure: in the view of calls, that of its call. */
+  /** Whether a line is a failure, in the view of calls also that of its call. */
   bad(i) {
-    return this.rows.failed(i) || this.rows.lost(i) || (this.calls && this.rows.callFailed(i));
+    return this.rows.failed(i) || this.rows.orphan(i) || (this.calls && this.rows.callFailed(i));
   }
 
-  /** Whether a line begins a call that nobody will answer any more. */
+  /** Whether a line begins a call that will have no response. */
   unanswered(i) {
     return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening';
   }
 
-  /** Goes to the next line that tells of a failure, or the one before. */
+  /** Selects the next failure, or the previous one. */
   nextError(way) {
     const n = this.lines.length;
     const from = this.selectedLine < 0 ? (way > 0 ? -1 : n) : this.selectedLine;
@@ -358,24 +357,24 @@ export class RecordingView {
     announce('No errors');
   }
 
-  /** Goes to the frame that answers, or is answered. */
+  /** Selects the response of a request, or the request of a response. */
   mate() {
     const i = this.rows.find(this.selected);
     if (i < 0) return;
-    const id = this.rows.answer[i] || this.rows.request[i] || (this.rows.begins(i) ? 0 : this.rows.call[i]);
+    const id = this.rows.response[i] || this.rows.request[i] || (this.rows.begins(i) ? 0 : this.rows.call[i]);
     if (id) this.select(id);
   }
 
   setMode(mode) {
     if (mode === this.mode) return;
-    const again = this.query && mode !== 'stats' && (mode === 'calls') !== this.streamsCalls;
+    const reload = this.query && mode !== 'stats' && (mode === 'calls') !== this.streamsCalls;
     this.mode = mode;
-    if (again) this.#restart(this.query);
-    else this.#again();
+    if (reload) this.#restart(this.query);
+    else this.#redraw();
   }
 
-  // Shows the rows that have come in another way.
-  #again() {
+  // Shows the same rows in another view.
+  #redraw() {
     this.#build();
     this.live = this.idle;
     const id = this.selected;
@@ -385,7 +384,7 @@ export class RecordingView {
     if (this.list) this.focus();
   }
 
-  /** Keeps in the URL which tab of the panel is open. */
+  /** Updates the URL after a change of the tab. */
   tabChosen() {
     this.#state();
   }

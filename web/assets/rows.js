@@ -1,6 +1,5 @@
-// The rows of a view, in columns: 200,000 of them are some 25 MB, where as many
-// objects would be five times that. Rows are only added; what a row says may
-// change. Which of them are shown, and in which order, is in `order`.
+// The rows of a view, in columns: 200,000 rows need 25 MB, a fifth of what objects need. Rows
+// are only added and updated. `order` has the rows that are shown, in order.
 
 const batchIndex = 16383;
 
@@ -8,39 +7,39 @@ const batchIndex = 16383;
 export const seqOf = (id) => Math.floor(id / 16384);
 export const indexOf = (id) => id % 16384;
 
-/** A frame as it is named in the URL: 17, or 17.2 for the third message of its batch. */
+/** The name of a frame in the URL: 17, or 17.2 for the third message of its batch. */
 export const nameOf = (id) => (indexOf(id) === 0 ? String(seqOf(id)) : `${seqOf(id)}.${indexOf(id)}`);
 
-/** The id of such a name, 0 if it is none. */
+/** The id of such a name, 0 if it is invalid. */
 export const idOf = (name) => {
   const [seq, index = 0] = String(name).split('.').map(Number);
   return Number.isSafeInteger(seq) && seq > 0 ? seq * 16384 + (index || 0) : 0;
 };
 
-/** Marks of a row; see the server's row.go. */
-export const mark = { failed: 1, torn: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, own: 128, error: 256, plumbing: 512, gone: 0x8000 };
+/** Marks of a row; see row.go. */
+export const mark = { failed: 1, truncated: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, sameCall: 128, error: 256, plumbing: 512, gone: 0x8000 };
 
-export const lanes = { life: 0, toServer: 1, toClient: 2, stderr: 3 };
+export const lanes = { lifecycle: 0, toServer: 1, toClient: 2, stderr: 3 };
 
-// Events of an HTTP recording that come with each message.
+// Events of HTTP around a message.
 const envelopes = new Set(['request', 'response', 'end', 'connect', 'disconnect', 'rewrite']);
-// What crosses a stream without being a message.
-const streamTalk = new Set(['priming', 'comment', 'ping', 'pong']);
+// What a stream carries besides messages.
+const streamEvents = new Set(['priming', 'comment', 'ping', 'pong']);
 
-// A batch stands before its messages, although its id is above theirs.
+// A batch is before its messages, although its id is above theirs.
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
 
 const columns = {
-  id: Float64Array, at: Float64Array, size: Float64Array, lane: Uint8Array, kind: Uint16Array, method: Uint32Array, quiet: Uint32Array,
+  id: Float64Array, at: Float64Array, size: Float64Array, lane: Uint8Array, kind: Uint16Array, method: Uint32Array, detail: Uint32Array,
   marks: Uint16Array, role: Uint8Array, call: Float64Array, request: Float64Array, latency: Float64Array,
-  before: Float64Array, answer: Float64Array, state: Uint8Array, end: Float64Array, depth: Uint8Array,
+  previous: Float64Array, response: Float64Array, state: Uint8Array, end: Float64Array, depth: Uint8Array,
   kid: Int32Array, lastKid: Int32Array, sibling: Int32Array, under: Int32Array, parts: Uint32Array,
 };
 
-/** What became of a call; those up to `listening` are not settled. */
+/** The states of a call; those up to `listening` are not settled. */
 export const states = ['', 'pending', 'input_required', 'working', 'listening', 'done', 'error', 'tool_error', 'cancelled', 'cancelled_late'];
 
-/** An Interned gives the same number to the same text. */
+/** An Interned maps equal texts to the same number. */
 class Interned {
   texts = [''];
   numbers = new Map([['', 0]]);
@@ -59,24 +58,22 @@ export class Rows {
   #room = 1024;
   name = [];
   preview = [];
-  // What few rows have.
+  // Values that few rows have.
   fault = new Map();
   why = new Map(); // why the call that a row begins failed
   parent = new Map();
-  exchange = new Map();
   session = new Map();
   sessions = new Set();
-  status = new Map();
   methods = new Interned();
   kinds = new Interned();
   roles = new Interned();
   order = new Uint32Array(1024);
   shown = 0; // how much of order is in use
   errors = 0;
-  plumbing = 0; // rows of HTTP's own, which the list of frames leaves out
-  orphans = 0; // answers that belong to no request
+  plumbing = 0; // rows that only show how HTTP carries messages
+  orphans = 0; // responses without a request
   waiting = new Set(); // rows of calls that are not settled
-  // What readers keep of `order` is void when rows came between others.
+  // Changes when rows are inserted into or removed from `order`.
   version = 0;
   #texts = new Map();
   #gone = new Set();
@@ -97,7 +94,7 @@ export class Rows {
     this.order = order;
   }
 
-  // Texts that come often are kept once.
+  // Stores frequent texts once.
   #text(s) {
     if (!s) return '';
     const known = this.#texts.get(s);
@@ -107,7 +104,7 @@ export class Rows {
     return s;
   }
 
-  /** Adds rows as the server sent them. Those that are here already are left out. */
+  /** Adds rows as the server sent them, except those that exist. */
   add(list) {
     const from = this.n;
     const late = [];
@@ -118,7 +115,7 @@ export class Rows {
       } else if (this.find(r.n) < 0) late.push(this.#append(r));
     }
     if (late.length > 0) this.#insert(late);
-    for (let i = from; i < this.n; i++) this.#tie(i);
+    for (let i = from; i < this.n; i++) this.#link(i);
   }
 
   #append(r) {
@@ -135,21 +132,19 @@ export class Rows {
     this.call[i] = r.c ?? 0;
     this.request[i] = r.q ?? 0;
     this.latency[i] = r.q ? (r.d ?? 0) : -1;
-    this.before[i] = r.v ?? 0;
-    this.answer[i] = this.end[i] = this.state[i] = this.depth[i] = this.parts[i] = 0;
+    this.previous[i] = r.v ?? 0;
+    this.response[i] = this.end[i] = this.state[i] = this.depth[i] = this.parts[i] = 0;
     this.kid[i] = this.lastKid[i] = this.sibling[i] = this.under[i] = -1;
-    this.quiet[i] = this.methods.number(r.y);
+    this.detail[i] = this.methods.number(r.y);
     this.name[i] = this.#text(r.w);
     this.preview[i] = this.#text(r.a);
     if (r.f) this.fault.set(i, r.f);
     if (r.p) this.parent.set(i, r.p);
-    if (r.x) this.exchange.set(i, r.x);
-    if (r.g !== 1) this.session.set(i, r.g ?? 0); // of most recordings nearly all are of the first
+    if (r.g !== 1) this.session.set(i, r.g ?? 0); // most rows are in the first
     if (r.g) this.sessions.add(r.g);
-    if (r.h) this.status.set(i, r.h);
     if (this.isError(i)) this.errors++;
-    else if (this.lost(i)) this.orphans++;
-    if (this.plumbs(i)) this.plumbing++;
+    else if (this.orphan(i)) this.orphans++;
+    if (this.isPlumbing(i)) this.plumbing++;
     if (r.r === 'request' && r.c === r.n) {
       this.state[i] = 1;
       this.waiting.add(i);
@@ -157,7 +152,7 @@ export class Rows {
     return i;
   }
 
-  // Rows that were held back come between others: one merge for all of them.
+  // Inserts rows that were held back, in one merge.
   #insert(late) {
     late.sort((a, b) => sortKey(this.id[a]) - sortKey(this.id[b]));
     let from = this.shown - 1;
@@ -171,8 +166,8 @@ export class Rows {
     this.version++;
   }
 
-  // Ties a row to the call that it belongs to, or a call to the one around it.
-  #tie(i) {
+  // Links a row to its call, or a call to its parent.
+  #link(i) {
     const begins = this.call[i] === this.id[i];
     const above = begins ? (this.parent.get(i) ?? 0) : this.call[i];
     if (!above) return;
@@ -186,7 +181,7 @@ export class Rows {
     if (!begins) this.parts[up]++;
   }
 
-  /** Takes what has become of rows. Returns whether any went away. */
+  /** Updates rows. */
   update(list) {
     for (const u of list) {
       const i = this.find(u.n);
@@ -195,7 +190,7 @@ export class Rows {
         continue;
       }
       if (i < 0) continue;
-      if (u.a) this.answer[i] = u.a;
+      if (u.a) this.response[i] = u.a;
       if (u.d && this.request[i] === 0) this.latency[i] = u.d;
       if (u.e) this.end[i] = u.e;
       if (u.f) this.why.set(i, u.f);
@@ -210,8 +205,7 @@ export class Rows {
     else this.waiting.add(i);
   }
 
-  // Takes out what the filter does not let through any more, with what belongs
-  // to it.
+  // Removes rows that the filter no longer matches, with those that belong to them.
   #drop() {
     const out = (i) => {
       for (let hops = 0; i >= 0 && hops < 64; i = this.under[i], hops++) if (this.#gone.has(i)) return true;
@@ -226,7 +220,7 @@ export class Rows {
         if (this.under[i] >= 0 && !this.begins(i)) this.parts[this.under[i]]--;
         this.waiting.delete(i);
         if (this.isError(i)) this.errors--;
-        else if (this.lost(i)) this.orphans--;
+        else if (this.orphan(i)) this.orphans--;
       }
     }
     this.shown = to;
@@ -234,12 +228,12 @@ export class Rows {
     this.version++;
   }
 
-  /** Whether a call has come to its end. */
+  /** Whether a call has ended. */
   settled(i) {
     return this.state[i] > 4;
   }
 
-  /** The place in order of an id, or of the next one above it. */
+  /** The index in order of an id, or of the next higher one. */
   place(id) {
     const key = sortKey(id);
     let lo = 0, hi = this.shown;
@@ -251,7 +245,7 @@ export class Rows {
     return lo;
   }
 
-  /** The row of an id, -1 if it is not here. */
+  /** The row of an id, -1 if there is none. */
   find(id) {
     const k = this.place(id);
     return k < this.shown && this.id[this.order[k]] === id ? this.order[k] : -1;
@@ -261,20 +255,20 @@ export class Rows {
   methodName(i) { return this.methods.texts[this.method[i]]; }
   roleName(i) { return this.roles.texts[this.role[i]]; }
   stateName(i) { return states[this.state[i]]; }
-  /** Whether a row answers nothing that was asked. */
-  lost(i) { return this.roleName(i) === 'orphan' || this.roleName(i) === 'repeat'; }
+  /** Whether a row is a response without an open request. */
+  orphan(i) { return this.roleName(i) === 'orphan' || this.roleName(i) === 'repeat'; }
   failed(i) { return (this.marks[i] & mark.failed) !== 0; }
   /** Whether it counts as an error. */
   isError(i) { return (this.marks[i] & mark.error) !== 0; }
-  /** Whether a row tells how HTTP carried something, and all went well. */
-  envelope(i) { return (this.lane[i] === lanes.life ? envelopes : streamTalk).has(this.kindName(i)) && !this.failed(i); }
-  /** Whether a row only shows how HTTP carries messages, as `mcptap show` has it. */
-  plumbs(i) { return (this.marks[i] & mark.plumbing) !== 0; }
-  /** What a row holds as a response, and otherwise, in one text each. */
+  /** Whether a row only shows how HTTP carried something, without a failure. */
+  envelope(i) { return (this.lane[i] === lanes.lifecycle ? envelopes : streamEvents).has(this.kindName(i)) && !this.failed(i); }
+  /** Whether a row only shows how HTTP carries messages; see view.Plumbing. */
+  isPlumbing(i) { return (this.marks[i] & mark.plumbing) !== 0; }
+  /** The preview of a response, and of other rows. */
   result(i) { return this.kindName(i) === 'response' ? this.preview[i] : ''; }
   args(i) { return this.kindName(i) === 'response' ? '' : this.preview[i]; }
-  /** The method as it stands last in a line, with how HTTP carried it. */
-  quietName(i) { return this.methods.texts[this.quiet[i]]; }
+  /** The last text of a line: the method, with the request line of HTTP. */
+  detailName(i) { return this.methods.texts[this.detail[i]]; }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
   /** Whether the call that a row begins failed. */

@@ -1,5 +1,5 @@
-// The strip beside the list: where in all of it the errors and the calls without
-// a response are, and where the view is. A click goes there.
+// The strip next to the list: the positions of errors, unanswered calls and the view. A
+// click scrolls there.
 
 import { h } from './dom.js';
 
@@ -26,7 +26,7 @@ export class Ruler {
     list.repaint();
   }
 
-  /** Draws the marks again, at most a few times a second. */
+  /** Draws the marks, at most four times a second. */
   draw() {
     if (this.timer) return;
     this.timer = setTimeout(() => {
@@ -42,7 +42,7 @@ export class Ruler {
     this.canvas.width = width * ratio;
     this.canvas.height = height * ratio;
     const ctx = this.canvas.getContext('2d');
-    const look = getComputedStyle(this.el); // these two are not seen otherwise
+    const look = getComputedStyle(this.el); // its colours carry the colours of the marks
     const bad = look.color;
     const odd = look.outlineColor;
     const n = lines?.length ?? 0;
@@ -66,7 +66,7 @@ export class Ruler {
     }
   }
 
-  /** Shows which part is in view. */
+  /** Shows the visible part. */
   window(first, last, n) {
     const all = n > 0 && last - first < n;
     this.thumb.hidden = !all;

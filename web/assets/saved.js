@@ -1,4 +1,4 @@
-// A recording that was saved as a page of its own.
+// The script of a saved page.
 
 import { h } from './dom.js';
 import { toggleHelp } from './help.js';
@@ -11,12 +11,12 @@ import { startTheme, toggleTheme } from './theme.js';
 startTheme();
 document.getElementById('top').append(
   h('span', { class: 'brand' }, 'mcptap'),
-  h('span', { class: 'note' }, left > 0 ? `a part of a recording: the first ${count(recording.last - left)} of ${count(recording.last)} frames` : 'a saved recording'),
+  h('span', { class: 'note' }, left > 0 ? `part of a recording: the first ${count(recording.last - left)} of ${count(recording.last)} frames` : 'a saved recording'),
   h('span', { class: 'space' }),
   h('button', { type: 'button', class: 'quiet', title: 'Light or dark (t)', 'aria-label': 'Light or dark', onclick: toggleTheme }, '◐'),
   h('button', { type: 'button', class: 'quiet', title: 'Keys (?)', 'aria-label': 'Keys', onclick: toggleHelp }, '?'));
 
-// What is looked at stands behind the #, which also works for a file.
+// The state is in the fragment of the URL, which works for files.
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 if (location.hash && !['q', 'v', 'f', 'tab', 'http'].some((name) => name in state)) state.unknown = location.hash;
 const remember = (now) => {

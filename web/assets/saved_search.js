@@ -1,9 +1,9 @@
-// Looking for text in a page that was saved: words in what rows say and in the
-// frames themselves. The language of filters is the program's, which is not here.
+// The text search of a saved page, in rows and frames. The language of filters needs the
+// server.
 
 const batchIndex = 16383;
 
-/** The words of a search: a phrase in quotes is one, - before it leaves out. */
+/** The words of a search: a phrase in quotes is one word, and - excludes a word. */
 export function wordsOf(text) {
   return [...text.matchAll(/(-?)(?:"([^"]*)"?|(\S+))/g)]
     .map(([, not, phrase, word]) => ({ not: not === '-', text: (phrase ?? word).toLowerCase() }))
@@ -11,16 +11,15 @@ export function wordsOf(text) {
 }
 
 /**
- * Returns the ids of the rows to show, of all that there are, or null for all of
- * them. In the view of calls a row brings its whole call, with what was asked
- * within it. textOf(seq) is the text of a frame.
+ * Returns the ids of the rows to show, or null for all. In the view of calls a row brings
+ * its whole call, with nested calls. textOf(seq) is the text of a frame.
  */
 export function search(rows, why, text, calls, textOf) {
   const words = wordsOf(text);
   if (words.length === 0) return null;
   const found = rows.filter((r) => {
-    const said = [r.m, r.w, r.a, r.y, r.f, r.k, why.get(r.n), textOf(Math.floor(r.n / (batchIndex + 1)))].join('\n').toLowerCase();
-    return words.every((w) => said.includes(w.text) !== w.not);
+    const all = [r.m, r.w, r.a, r.y, r.f, r.k, why.get(r.n), textOf(Math.floor(r.n / (batchIndex + 1)))].join('\n').toLowerCase();
+    return words.every((w) => all.includes(w.text) !== w.not);
   });
   if (!calls) return withBatches(rows, new Set(found.map((r) => r.n)));
   const parents = new Map(rows.filter((r) => r.p && r.c === r.n).map((r) => [r.n, r.p]));
@@ -33,7 +32,7 @@ export function search(rows, why, text, calls, textOf) {
   return withBatches(rows, new Set(rows.filter((r) => (r.c ? roots.has(root(r.c)) : alone.has(r.n))).map((r) => r.n)));
 }
 
-// A batch stands over each of its messages.
+// Adds the batches of messages.
 function withBatches(rows, kept) {
   const seqs = new Set([...kept].map((id) => Math.floor(id / (batchIndex + 1))));
   for (const r of rows) if (r.n % (batchIndex + 1) === batchIndex && seqs.has(Math.floor(r.n / (batchIndex + 1)))) kept.add(r.n);

@@ -1,5 +1,4 @@
-// Where the recording comes from in a page that was saved: all of it stands in
-// the page itself.
+// The recording in a saved page.
 
 import { search } from './saved_search.js';
 
@@ -7,7 +6,7 @@ export const saved = true;
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-const gone = () => Promise.reject(new Error(left > 0 ? 'It is not in this page, which has the beginning of the recording. mcptap show has all of it.' : 'There is no such frame in this recording.'));
+const gone = () => Promise.reject(new Error(left > 0 ? 'This page has only the beginning of the recording. mcptap show has all of it.' : 'The recording has no such frame.'));
 
 function bytesOf(base64) {
   const text = atob(base64 ?? '');
@@ -16,7 +15,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-/** The recording in the page, and how many frames of it are not. */
+/** The recording, and how many of its frames the page lacks. */
 export const recording = data.recording;
 export const left = data.left ?? 0;
 
@@ -40,7 +39,7 @@ export async function bytes(key, seq, part, from, to) {
 
 const texts = new Map();
 
-// The text of a frame, as far as it is in the page.
+// The text of a frame, as far as the page has it.
 function textOf(seq) {
   let text = texts.get(seq);
   if (text === undefined) {
@@ -58,7 +57,7 @@ function found(text, calls) {
   return search(data.messages.flatMap((m) => m.r ?? []), why, text, calls, textOf);
 }
 
-/** Plays what a view was told when the page was made. */
+/** Replays the messages of the view. */
 export function stream(key, options, on) {
   let n = 0;
   let over = false;

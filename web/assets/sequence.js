@@ -1,6 +1,5 @@
-// The sequence: client and server as two lines, and what crossed between them
-// as arrows, in time. A bar on a line says that somebody is at work on a call
-// there; bars side by side are calls at the same time.
+// The sequence: client and server as two lines, and messages as arrows between them. A bar
+// on a line is a call that is open there; bars side by side are concurrent calls.
 
 import { h, setAttr, setText } from './dom.js';
 import { lanes, mark, seqOf } from './rows.js';
@@ -8,12 +7,12 @@ import { duration, offset } from './text.js';
 import { kindOf, stateOf } from './words.js';
 
 const slots = 6; // bars side by side
-const stride = 256; // rows between two notes of what is open
+const stride = 256; // rows between two snapshots
 
-// Active finds the calls that are open at a row: from a note every 256 rows.
+// Active finds the calls that are open at a row, from snapshots.
 class Active {
   #rows;
-  #notes = [];
+  #snapshots = [];
   #open = []; // row by slot
   #read = 0;
   #version = -1;
@@ -22,7 +21,7 @@ class Active {
     this.#rows = rows;
   }
 
-  // The calls at work on each side after the row at place k: arrays by slot.
+  // Updates the open calls, by slot, for the row at index k.
   #step(open, k) {
     const rows = this.#rows;
     const i = rows.order[k];
@@ -34,31 +33,31 @@ class Active {
     for (let s = 0; s < open.length; s++) {
       const c = open[s];
       if (c === undefined) continue;
-      const over = rows.answer[c] ? seqOf(rows.answer[c]) <= seqOf(rows.id[i]) : rows.settled(c) && rows.end[c] <= rows.at[i];
+      const over = rows.response[c] ? seqOf(rows.response[c]) <= seqOf(rows.id[i]) : rows.settled(c) && rows.end[c] <= rows.at[i];
       if (over && c !== i) open[s] = undefined;
     }
   }
 
-  /** What is open around the places from first to last, for each of them. */
+  /** The calls that are open at each index from first to last. */
   between(first, last) {
     const rows = this.#rows;
     if (this.#version !== rows.version) {
-      this.#notes = [];
+      this.#snapshots = [];
       this.#open = [];
       this.#read = 0;
       this.#version = rows.version;
     }
     for (; this.#read < Math.min(last, rows.shown); this.#read++) {
-      if (this.#read % stride === 0) this.#notes[this.#read / stride] = [...this.#open];
+      if (this.#read % stride === 0) this.#snapshots[this.#read / stride] = [...this.#open];
       this.#step(this.#open, this.#read);
     }
     const from = Math.floor(first / stride);
-    const open = [...(this.#notes[from] ?? [])];
+    const open = [...(this.#snapshots[from] ?? [])];
     const out = [];
     for (let k = from * stride; k < last; k++) {
       const before = [...open];
       this.#step(open, k);
-      // What ends here is still drawn here.
+      // A call that ends here is still drawn.
       if (k >= first) out[k - first] = Array.from({ length: Math.max(before.length, open.length) }, (_, s) => before[s] ?? open[s]);
     }
     return out;
@@ -80,11 +79,11 @@ export class Sequence {
   make() {
     const el = h('div', { class: 'row step', role: 'row' });
     el.time = h('span', { class: 'time', role: 'gridcell' });
-    el.client = h('span', { class: 'life client', 'aria-hidden': 'true' });
+    el.client = h('span', { class: 'lifeline client', 'aria-hidden': 'true' });
     el.label = h('span', { class: 'label' });
     el.note = h('span', { class: 'note' });
     el.wire = h('span', { class: 'wire', role: 'gridcell' }, h('span', { class: 'text' }, el.label, ' ', el.note), h('span', { class: 'shaft' }));
-    el.server = h('span', { class: 'life server', 'aria-hidden': 'true' });
+    el.server = h('span', { class: 'lifeline server', 'aria-hidden': 'true' });
     el.append(el.time, el.client, el.wire, el.server);
     el.bars = [[], []];
     return el;
@@ -100,20 +99,20 @@ export class Sequence {
     setAttr(el, 'id', 'row-' + rows.id[i]);
     setAttr(el, 'aria-rowindex', line + 2);
     setAttr(el, 'aria-selected', String(rows.id[i] === selected));
-    const way = rows.lane[i] === lanes.toServer ? 'up' : rows.lane[i] === lanes.toClient ? 'down' : rows.lane[i] === lanes.stderr ? 'stderr' : 'life';
-    const dashed = rows.request[i] ? ' answer' : rows.kindName(i) === 'notification' ? ' notify' : '';
+    const way = rows.lane[i] === lanes.toServer ? 'up' : rows.lane[i] === lanes.toClient ? 'down' : rows.lane[i] === lanes.stderr ? 'stderr' : 'lifecycle';
+    const dashed = rows.request[i] ? ' response' : rows.kindName(i) === 'notification' ? ' notify' : '';
     el.className = `row step ${way}${dashed} ${kind.look ?? ''}${rows.id[i] === selected ? ' selected' : ''}${rows.marks[i] & mark.batch ? ' batch' : ''}`;
     const gap = line > 0 ? rows.at[i] - rows.at[lines.row(line - 1)] : 0;
     setText(el.time, gap > 1e9 ? '+' + duration(gap) : offset(rows.at[i]));
     el.time.classList.toggle('gap', gap > 1e9);
     setAttr(el.time, 'title', offset(rows.at[i]) + ' s');
-    const other = way === 'stderr' || way === 'life';
+    const other = way === 'stderr' || way === 'lifecycle';
     setText(el.label, `#${seqOf(rows.id[i])} ${other ? kind.word : rows.name[i] || kind.word}`);
     const about = rows.fault.get(i) ?? (other ? rows.name[i] : rows.preview[i]);
     setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'no response' ? ` · ${kind.word}` : ''));
   }
 
-  /** Draws the bars of what is in view. */
+  /** Draws the bars of the visible rows. */
   painted(pool) {
     const lines = [...pool.keys()];
     if (lines.length === 0) return;
@@ -131,18 +130,18 @@ export class Sequence {
   }
 
   #bars(el, side, open, rows) {
-    // A request of the client is worked on by the server, and the other way round.
-    const life = side === lanes.toServer % 2 ? el.server : el.client;
+    // The server works on requests of the client, and the reverse.
+    const lifeline = side === lanes.toServer % 2 ? el.server : el.client;
     const have = el.bars[side];
     while (have.length < open.length) {
       const b = h('i');
       b.style.setProperty('--slot', have.length);
-      life.append(b);
+      lifeline.append(b);
       have.push(b);
     }
     have.forEach((b, slot) => {
       const c = open[slot];
-      const cls = c === undefined ? '' : c === el.row ? 'on begins' : rows.answer[c] && seqOf(rows.answer[c]) === seqOf(rows.id[el.row]) ? 'on ends' : 'on';
+      const cls = c === undefined ? '' : c === el.row ? 'on begins' : rows.response[c] && seqOf(rows.response[c]) === seqOf(rows.id[el.row]) ? 'on ends' : 'on';
       if (b.className !== cls) b.className = cls;
     });
   }

@@ -1,5 +1,4 @@
-// The choice of one session, where a recording has several. It is a word of the
-// filter, so that it stands in the link like the rest.
+// The choice of one session of several. It is a word of the filter, and so part of the URL.
 
 import { fill, h } from './dom.js';
 import { saved } from './source.js';
@@ -15,17 +14,17 @@ export class SessionChoice {
     this.el = h('select', { class: 'sessions', hidden: true, 'aria-label': 'Session', onchange: () => this.#choose() });
   }
 
-  /** The number of the session that the filter names, "" for none. */
+  /** The number of the session in the filter, "" for none. */
   get chosen() {
     return saved ? '' : this.filter.applied.match(word)?.[2] ?? '';
   }
 
-  /** Whether the filter says anything else. */
+  /** Whether the filter has other words. */
   get more() {
     return this.filter.applied.replace(saved ? '' : word, '').trim() !== '';
   }
 
-  /** Takes note of the sessions that there are, and of the filter. */
+  /** Updates the choice for the sessions in the rows, and for the filter. */
   see(sessions) {
     if (saved) return;
     const { chosen } = this;

@@ -1,2 +1,2 @@
-// Where recordings come from: the program that serves this page.
+// The source of recordings: the server.
 export * from './api.js';

@@ -1,18 +1,17 @@
-// The bar between the list and the panel. It can be dragged, and moved with the
-// arrow keys.
+// The bar between the list and the panel. Dragging and the arrow keys move it.
 
 import { h } from './dom.js';
 
 const stored = 'mcptap.detail';
 
-/** panel is beside the bar, or below it where the page is narrow. */
+/** panel is next to the bar, or below it on a narrow page. */
 export function splitter(panel, moved) {
   const bar = h('div', { class: 'splitter', role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', 'aria-label': 'Size of the panel', 'aria-valuemin': '20', 'aria-valuemax': '80' });
-  let share = innerHeight <= 520 ? 60 : 44; // where there is little room the panel needs more of it
+  let share = innerHeight <= 520 ? 60 : 44; // on a low page the panel needs more room
   try {
     share = Number(localStorage.getItem(stored)) || share;
   } catch {
-    // Storage may be forbidden.
+    // Storage may be disabled.
   }
   const set = (v) => {
     share = Math.min(Math.max(v, 20), 80);
@@ -21,7 +20,7 @@ export function splitter(panel, moved) {
     try {
       localStorage.setItem(stored, share);
     } catch {
-      // As above.
+      // Storage may be disabled.
     }
     moved();
   };

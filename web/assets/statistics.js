@@ -1,10 +1,9 @@
-// The statistics: how often each method and tool was called, how that ended, and
-// how long it took.
+// The statistics of calls by method and tool.
 
 import * as api from './source.js';
 import { fill, h } from './dom.js';
 import { seqOf } from './rows.js';
-import { wayOut } from './summary.js';
+import { remedy } from './summary.js';
 import { count, duration, offset, plural, size } from './text.js';
 import { arrows } from './words.js';
 
@@ -29,22 +28,22 @@ export async function showStats(el, view, signal) {
   try {
     stats = await api.stats(view.key, view.sessions.chosen, signal);
   } catch (err) {
-    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message, wayOut(err.kind, view))));
+    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message, remedy(err.kind, view))));
     return;
   }
   let sort = 'sum';
   const draw = () => fill(el, h('div', { class: 'stats', tabindex: '0' }, h('div', { class: 'overview' }, tiles(stats, view), chart(stats.histogram)), table(stats, view, sort, (s) => { sort = s; draw(); }), calls(stats, view)));
   draw();
   const { chosen, more } = view.sessions;
-  if (more) el.firstChild.prepend(h('p', { class: 'note' }, `This counts all calls${chosen ? ' of session ' + chosen : ''}: the filter is for the other views.`));
+  if (more) el.firstChild.prepend(h('p', { class: 'note' }, `The statistics include all calls${chosen ? ' of session ' + chosen : ''}: the filter applies to the other views.`));
   if (!stats.live) return;
-  const again = h('button', { type: 'button', class: 'quiet', onclick: () => showStats(el, view, signal) }, 'Count again');
-  el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: this is how it was at ${offset(stats.read)} s. `, again));
+  const refresh = h('button', { type: 'button', class: 'quiet', onclick: () => showStats(el, view, signal) }, 'Refresh');
+  el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: these are the statistics at ${offset(stats.read)} s. `, refresh));
 }
 
 function tiles(s, view) {
   const t = s.total;
-  // Calls within others are calls too; only their time is in that of the others.
+  // Nested calls count, but their time is part of the time of others.
   const all = (name) => (s.total[name] ?? 0) + (s.nested[name] ?? 0);
   const [calls, failed, unanswered] = ['calls', 'errors', 'unanswered'].map(all);
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
@@ -53,12 +52,12 @@ function tiles(s, view) {
     tile(count(calls), calls === 1 ? 'call' : 'calls'),
     tile(count(failed), 'failed', failed ? 'bad' : '', failed ? see('is:error') : null),
     tile(count(unanswered), 'without a response', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
-    tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', '95 % are faster'),
+    tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', 'p95'),
     s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
     s.useful ? tile(duration(s.useful), 'until the first useful response') : null);
 }
 
-// How the latencies are distributed: a bar for each third and tenth.
+// The distribution of latencies, a bar for each bucket.
 function chart(buckets) {
   if (!buckets || buckets.length === 0) return null;
   const most = Math.max(...buckets.map((b) => b.calls));
@@ -68,13 +67,13 @@ function chart(buckets) {
     const from = n > 0 ? duration(buckets[n - 1].below) + ' to ' : 'below ';
     return h('span', { class: 'col', title: `${from}${duration(b.below)}: ${plural(b.calls, 'call')}` }, h('small', null, b.calls ? count(b.calls) : ''), bar, h('small', { class: 'tick' }, n % 2 === 1 || buckets.length < 6 ? '< ' + bound(b.below) : ''));
   });
-  return h('figure', { class: 'chart-box' }, h('figcaption', null, 'How long they took'), h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars));
+  return h('figure', { class: 'chart-box' }, h('figcaption', null, 'Latencies'), h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars));
 }
 
-// The bound of a bucket, which is a whole number of its unit.
+// The limit of a bucket, a whole number of its unit.
 const bound = (ns) => duration(ns).replace(/\.0+ /, ' ');
 
-// The same for one method, small: its bars stand where those of the chart do.
+// The distribution of one method, with the buckets of the chart.
 function spread(counts, buckets) {
   const all = counts ?? [];
   const most = Math.max(1, ...all);
@@ -99,7 +98,7 @@ function table(s, view, sort, onsort) {
       const bar = h('i', { class: 'share' });
       bar.style.width = (g.sum / longest) * 100 + '%';
       const query = g.others ? '' : api.saved ? [g.method, g.name].filter(Boolean).map(word).join(' ') : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
-      return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'asked by the client' : 'asked by the server' }, arrows[g.lane]),
+      return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'sent by the client' : 'sent by the server' }, arrows[g.lane]),
         h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
       used.map(([n, , text]) => (n === 'spread' ? h('td', { class: 'spread' }, spread(g.spread, s.histogram)) : h('td', { class: `num ${n}` + (n === 'errors' || n === 'unanswered' ? ' bad' : '') }, text(g), n === 'sum' ? bar : null))));
     })),
@@ -114,5 +113,5 @@ function calls(s, view) {
     h('td', { class: 'num' }, h('button', { type: 'button', class: 'link', onclick: go(c.n) }, '#' + seqOf(c.n))),
     h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (c.lane === 1 ? 'up' : 'down') }, arrows[c.lane]), ' ', c.method, ' ', h('span', { class: 'about' }, c.about ?? '')),
     h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
-  return h('div', { class: 'two' }, list('Without a response', s.waiting), list('Slowest', s.slowest));
+  return h('div', { class: 'two' }, list('Without a response', s.unanswered), list('Slowest', s.slowest));
 }

@@ -1,4 +1,4 @@
-// What stands over a recording: who talked to whom, and what became of the run.
+// The head of a recording: its client and server, and its status.
 
 import * as api from './source.js';
 import { argOf, command, menuButton, save } from './copy.js';
@@ -8,14 +8,14 @@ import { count, duration, plural, size, started } from './text.js';
 /** The name of a side, with its version. */
 export const party = (p, otherwise) => (p?.name || p?.title ? [h('strong', null, p.title || p.name), p.version && h('span', { class: 'version' }, ' ' + p.version)] : h('span', { class: 'dim' }, otherwise));
 
-/** What two sides speak. */
+/** The protocol revision of a recording. */
 export function revision(rec) {
   if (rec.dialect) return 'dialect ' + rec.dialect;
   if (rec.revision) return rec.revision;
   return rec.requested ? rec.requested + '?' : '';
 }
 
-/** What is not usual about a recording: [shape, word, look], or null. */
+/** The status of a recording: [shape, word, look], or null if it ended normally. */
 export function status(rec) {
   switch (rec.status) {
     case 'live': return ['●', 'live', 'live'];
@@ -32,12 +32,12 @@ export const statusChip = (rec) => {
 
 const code = (...words) => h('code', null, command(...words));
 
-/** What to do about a problem, by its kind; view is that of a recording. */
-export function wayOut(kind, view) {
+/** How to solve a problem, by its kind; view is that of a recording. */
+export function remedy(kind, view) {
   switch (kind) {
-    case 'gone': return [' Start ', code('web'), ' again; on the same address this page goes on by itself.'];
-    case 'locked': return [' Open the URL that ', code('web'), ' prints: each start prints another one.'];
-    case 'deleted': return [' ', code('ls'), ' lists the recordings that there are.'];
+    case 'gone': return [' Start ', code('web'), ' again; on the same address this page reconnects by itself.'];
+    case 'locked': return [' Open the URL that ', code('web'), ' prints: each start has a new URL.'];
+    case 'deleted': return [' ', code('ls'), ' lists the recordings.'];
     case 'unreadable': return view ? [' ', code('show', view.recording ? argOf(view.recording) : view.key), ' lists its frames.'] : null;
   }
   return null;
@@ -47,14 +47,14 @@ export class Summary {
   el = h('header', { class: 'summary' }, h('h1', null, 'Loading …'));
   formats = [];
 
-  /** How long the recording has been running, in ns; over says that it is not. */
+  /** The duration of the recording in ns; over means that it has ended. */
   now(over) {
     const { rec } = this;
-    return rec?.now && !over ? rec.now + (performance.now() - this.told) * 1e6 : (rec?.duration ?? 0);
+    return rec?.now && !over ? rec.now + (performance.now() - this.shownAt) * 1e6 : (rec?.duration ?? 0);
   }
 
   show(rec) {
-    if (rec !== this.rec) this.told = performance.now();
+    if (rec !== this.rec) this.shownAt = performance.now();
     this.rec = rec;
     const stamp = JSON.stringify([rec.label, rec.client, rec.server, rec.status, rec.revision, rec.gaps?.length, Math.round(rec.duration / 1e9), this.formats.length]);
     if (stamp === this.stamp) return;
@@ -63,36 +63,36 @@ export class Summary {
     fill(this.el,
       h('h1', { title: [rec.path, ...(rec.command ? ['', rec.command.join(' ')] : [])].join('\n') }, rec.label || rec.key),
       statusChip(rec),
-      h('span', { class: 'parties' }, party(rec.client, 'client'), h('span', { class: 'wire', 'aria-label': 'talks to' }, '⇄'), party(rec.server, rec.transport === 'http' ? rec.upstream || 'server' : 'server')),
+      h('span', { class: 'parties' }, party(rec.client, 'client'), h('span', { class: 'wire', 'aria-label': 'connected to' }, '⇄'), party(rec.server, rec.transport === 'http' ? rec.upstream || 'server' : 'server')),
       h('span', { class: 'facts' }, facts.map((f) => h('span', null, f))),
       this.compare && h('button', { type: 'button', class: 'quiet', title: 'Compare with another recording (d)', onclick: () => this.compare() }, 'Compare'),
       this.formats.length > 0 && menuButton('Export', 'Save the recording as …', () => this.formats.map((f) => ({ text: f.name, note: f.about, act: () => save(api.exportURL(rec.key, f.name)) }))));
   }
 
-  /** What a person has to know about the recording, and what to do. */
+  /** Problems of the recording, and how to solve them. */
   banners({ recording: rec, key, problem, lost, locked, unknown, leave }) {
     const all = [];
-    const say = (look, title, ...text) => all.push(h('div', { class: 'banner ' + look }, h('strong', null, title), ' ', text));
+    const add = (look, title, ...text) => all.push(h('div', { class: 'banner ' + look }, h('strong', null, title), ' ', text));
     const home = h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings');
-    const here = rec ? 'What you see is still here.' : '';
-    if (lost > 0 && locked) say('bad', 'mcptap was started anew and does not know this browser.', here, wayOut('locked'));
-    else if (lost > 0) say('bad', 'mcptap does not answer.', here, wayOut('gone'));
-    if (unknown) say('odd', 'The link is not whole.', `Nothing is known as ${unknown}; it was left out. `, !api.saved && home);
+    const here = rec ? 'The rows on this page stay.' : '';
+    if (lost > 0 && locked) add('bad', 'mcptap was restarted and has a new token.', here, remedy('locked'));
+    else if (lost > 0) add('bad', 'mcptap does not respond.', here, remedy('gone'));
+    if (unknown) add('odd', 'The link is invalid.', `${unknown} was ignored. `, !api.saved && home);
     if (!rec && (problem || lost > 0)) fill(this.el, h('h1', null, key));
-    if (problem?.kind === 'deleted' && !rec) say('bad', `There is no recording ${key}.`, 'It was removed, or is in another directory.', wayOut('deleted'), ' ', home);
+    if (problem?.kind === 'deleted' && !rec) add('bad', `There is no recording ${key}.`, 'It was removed, or is in another directory.', remedy('deleted'), ' ', home);
     else if (problem?.kind === 'deleted') {
-      say('bad', 'The recording was removed.', 'What had been read stays here until you leave. ', home);
+      add('bad', 'The recording was removed.', 'The rows on this page stay until you leave it. ', home);
     } else if (problem) {
-      say('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' What is left can be saved: ', rec && code('export', '--salvage', argOf(rec)));
+      add('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' To save the rest: ', rec && code('export', '--salvage', argOf(rec)));
     }
     if (!rec) return all;
-    if (rec.status === 'cut') say('odd', 'Cut off.', 'The tap was killed or the machine stopped. What is here is complete up to that moment', rec.problem ? ', but ' + rec.problem : '.');
+    if (rec.status === 'cut') add('odd', 'Cut off.', 'The tap was killed or the machine stopped. The recording is complete up to that time', rec.problem ? ', but ' + rec.problem : '.');
     if (rec.gaps) {
       const missing = rec.gaps.reduce((n, g) => n + g.to - g.from + 1, 0);
       const where = rec.gaps.slice(0, 4).map((g) => (g.from === g.to ? `#${g.from}` : `#${g.from}–${g.to}`)).join(', ') + (rec.gaps.length > 4 ? ' …' : '');
-      say('odd', 'Incomplete.', `${plural(missing, 'frame')} crossed while nothing could be recorded: ${where}. They reached the other side; only the recording lacks them.`);
+      add('odd', 'Incomplete.', `${plural(missing, 'frame')} crossed unrecorded: ${where}. They reached the other side; only the recording lacks them.`);
     }
-    if (rec.probe) say('', 'A probe.', 'The client started this server only to find out what it speaks, and then started it again.');
+    if (rec.probe) add('', 'A probe.', 'The client started this server only to determine its protocol revision, and then started it again.');
     return all;
   }
 }

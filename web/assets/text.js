@@ -1,12 +1,11 @@
-// Text that a person reads. What comes from a payload may hold anything, and
-// goes through show() before it stands in the page; the server has done that
-// for the texts of rows.
+// Texts for the user. Recorded text passes through show() first; the server has escaped the
+// texts of rows.
 
 // The characters that are invisible, reorder text or are not Unicode: those of
 // the Go package internal/term/escape, and half a surrogate pair.
 const hazards = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
 
-const spelled = (c) => {
+const escaped = (c) => {
   const code = c.codePointAt(0);
   if (code === 9) return '\\t';
   if (code === 10) return '\\n';
@@ -14,13 +13,13 @@ const spelled = (c) => {
   return code < 256 ? '\\x' + code.toString(16).padStart(2, '0') : '\\u{' + code.toString(16) + '}';
 };
 
-/** One line that is safe to look at: every hazard is spelled out. */
-export const show = (s) => s.replace(hazards, spelled);
+/** A text as one safe line, with hazards escaped. */
+export const show = (s) => s.replace(hazards, escaped);
 
 /** The same, but line ends and tabs stay. */
-export const showLines = (s) => s.replace(hazards, (c) => (c === '\n' || c === '\t' ? c : spelled(c)));
+export const showLines = (s) => s.replace(hazards, (c) => (c === '\n' || c === '\t' ? c : escaped(c)));
 
-/** How long something took, in ns: 85 µs, 1.2 ms, 123 ms, 4.56 s, 1m05s. */
+/** A duration in ns with its unit: 85 µs, 1.2 ms, 123 ms, 4.56 s, 1m05s. */
 export function duration(ns) {
   if (ns < -500) return '-' + duration(-ns); // less is 0 µs
   ns = Math.max(ns, 0);
@@ -58,13 +57,13 @@ export function size(n) {
 
 const grouped = new Intl.NumberFormat('en');
 
-/** A number with its thousands set apart. */
+/** A number with thousands separators. */
 export const count = (n) => grouped.format(n);
 
 /** A number with its noun. */
 export const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
-/** When a recording began, as a person near it would say it. */
+/** The start of a recording, relative to today. */
 export function started(date, now = new Date()) {
   if (Number.isNaN(date.getTime()) || date.getFullYear() < 1971) return 'unknown';
   const day = (d) => new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();
@@ -75,7 +74,7 @@ export function started(date, now = new Date()) {
   return date.toISOString().slice(0, 10) + ' ' + time;
 }
 
-/** The wall clock with milliseconds, in the reader's zone. */
+/** The wall clock with milliseconds, in local time. */
 export function clock(date) {
   const two = (n) => String(n).padStart(2, '0');
   return two(date.getHours()) + ':' + two(date.getMinutes()) + ':' + two(date.getSeconds()) + '.' + String(date.getMilliseconds()).padStart(3, '0');

@@ -1,4 +1,4 @@
-// Light or dark: what the system says, until somebody chooses.
+// Light or dark: the setting of the system, until the user chooses.
 
 const stored = 'mcptap.theme';
 
@@ -10,13 +10,13 @@ const remembered = () => {
   }
 };
 
-/** Applies what was chosen before. */
+/** Applies the saved choice. */
 export function startTheme() {
   const chosen = remembered();
   if (chosen) document.documentElement.dataset.theme = chosen;
 }
 
-/** Changes to the other one. */
+/** Switches between light and dark. */
 export function toggleTheme() {
   const root = document.documentElement;
   const dark = (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
@@ -24,6 +24,6 @@ export function toggleTheme() {
   try {
     localStorage.setItem(stored, root.dataset.theme);
   } catch {
-    // It lasts as long as the page, then.
+    // Then the choice lasts as long as the page.
   }
 }

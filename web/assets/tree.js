@@ -1,6 +1,5 @@
-// A JSON value as a tree that is opened a level at a time. Each level shows a
-// bounded number of members, each text a bounded number of characters; the rest
-// is there when somebody asks for it.
+// A JSON value as a tree that expands level by level. Each level shows a bounded number of
+// members, each text a bounded number of characters, and the rest on demand.
 
 import { h } from './dom.js';
 import { nested, step } from './json.js';
@@ -11,11 +10,11 @@ const firstText = 600; // characters of a text
 const moreText = 64 << 10;
 const maxDepth = 100;
 
-/** How many lines are opened without being asked. */
+/** How many lines are expanded at first. */
 const budget = 60;
 
 /**
- * Makes the tree of a value. on.path(path) is told where the focus is.
+ * Makes the tree of a value. It calls on.focus({path, value}) when the focus moves.
  */
 export function tree(value, label, on = {}) {
   const root = h('ul', { class: 'tree', role: 'tree', 'aria-label': label });
@@ -34,7 +33,7 @@ export function tree(value, label, on = {}) {
   return root;
 }
 
-// A value that is no container is a tree of one line.
+// A scalar is a tree of one line.
 function levelOf(state, value, path, level) {
   if (!value.container) return [item(state, null, value, path, level)];
   return members(state, value, path, level, 0);
@@ -50,7 +49,7 @@ function members(state, value, path, level, after) {
       li.replaceWith(...rest);
       rest[0]?.focus();
     }));
-  } else if (value.cut) items.push(h('li', { class: 'note', role: 'none' }, 'cut off here: load more of the frame to go on'));
+  } else if (value.cut) items.push(h('li', { class: 'note', role: 'none' }, 'truncated here: load more of the frame to continue'));
   return items;
 }
 
@@ -60,7 +59,7 @@ function more(text, act) {
   return li;
 }
 
-// One member: its key, and the value or, of a container, what is in it.
+// One member: its key and its value or, for a container, its summary.
 function item(state, key, value, path, level) {
   const li = h('li', { role: 'treeitem', tabindex: '-1', 'aria-level': level });
   li.at = { path, value };
@@ -79,7 +78,7 @@ function item(state, key, value, path, level) {
   return li;
 }
 
-// The value itself as it stands in its line.
+// The value in its line.
 function shown(state, li, value, path, level) {
   if (value.container) {
     if (value.empty) return [h('span', { class: 'summary' }, value.type === 'object' ? '{}' : '[]')];
@@ -90,11 +89,11 @@ function shown(state, li, value, path, level) {
   const out = [textOf(text)];
   const inner = level < maxDepth ? nested(text) : null;
   if (inner) out.push(' ', insideButton(state, li, inner, path, level));
-  if (value.cut) out.push(h('span', { class: 'note' }, ' cut off'));
+  if (value.cut) out.push(h('span', { class: 'note' }, ' truncated'));
   return out;
 }
 
-// What is in a container that is closed.
+// The summary of a collapsed container.
 function summary(value) {
   const { found, next } = value.members(6);
   const n = next ? value.size(1000) : found.length;
@@ -109,7 +108,7 @@ function summary(value) {
   return el;
 }
 
-// A text, of which a long one shows its beginning first.
+// A text; a long one shows its beginning first.
 function textOf(text) {
   const el = h('span', { class: text.includes('\n') ? 'string long' : 'string' });
   const part = (from, to) => document.createTextNode(showLines(whole(text, from, to)));
@@ -131,15 +130,15 @@ function textOf(text) {
   return el;
 }
 
-// A slice that does not cut a pair of surrogates in two.
+// A slice that does not split a surrogate pair.
 function whole(text, from, to) {
   const low = (i) => i > 0 && i < text.length && /[\udc00-\udfff]/.test(text[i]) && /[\ud800-\udbff]/.test(text[i - 1]);
   return text.slice(low(from) ? from - 1 : from, low(to) ? to - 1 : to);
 }
 
-// JSON inside a string, which tool results often have.
+// The button for JSON inside a string, as in many results of tools.
 function insideButton(state, li, inner, path, level) {
-  const button = h('button', { class: 'chip', type: 'button', 'aria-expanded': 'false', title: 'This text is JSON: open it as a tree' }, 'JSON');
+  const button = h('button', { class: 'chip', type: 'button', 'aria-expanded': 'false', title: 'Show this JSON as a tree' }, 'JSON');
   button.addEventListener('click', (e) => {
     e.stopPropagation();
     const open = button.getAttribute('aria-expanded') !== 'true';
@@ -161,8 +160,8 @@ function toggle(state, li, level, open = li.getAttribute('aria-expanded') !== 't
   else li.append(h('ul', { role: 'group' }, members(state, li.at.value, li.at.path, level + 1, 0)));
 }
 
-// Opens levels from the outside in, as long as that makes few lines, so that a
-// small message is there in full and a large one shows its outline.
+// Expands levels from the outside in, up to the budget: a small message is shown in full, a
+// large one as an outline.
 function openBreadthFirst(state) {
   let level = [...state.root.children];
   for (let depth = 1; level.length > 0 && depth < 8; depth++) {
@@ -179,7 +178,7 @@ function openBreadthFirst(state) {
   }
 }
 
-// What is the same in each message of a session, and long.
+// Long members that are the same in each message of a session.
 const dull = new Set(['params._meta', 'result._meta', 'params.capabilities', 'result.capabilities']);
 
 function keys(root, e) {

@@ -1,10 +1,10 @@
-// The waterfall: when each call in view was open, beside the others in view. The
-// scale is that of what is in view, so it says something at any length.
+// The waterfall: when each visible call was open. The scale is that of the visible lines, so
+// that it is useful at any length.
 
 import { setAttr } from './dom.js';
 import { offset } from './text.js';
 
-/** The part of time that the lines from first to last show, in ns. */
+/** The time span of the lines from first to last, in ns. */
 export function span(rows, lines, first, last) {
   if (last <= first) return [0, 1];
   let from = Infinity;
@@ -17,7 +17,7 @@ export function span(rows, lines, first, last) {
     const until = endOf(rows, i);
     if (until > 0) end = Math.max(end, until);
   }
-  // A call that lasts much longer than what is in view would squeeze all others.
+  // A much longer call would shrink all others to nothing.
   to = Math.min(Math.max(to, end), to + (to - from) * 0.4);
   if (to <= from) to = from + 1e6;
   return [from, to + (to - from) * 0.02];
@@ -25,7 +25,7 @@ export function span(rows, lines, first, last) {
 
 function endOf(rows, i) {
   if (rows.begins(i) && rows.settled(i)) return rows.end[i];
-  return rows.answer[i] && rows.latency[i] >= 0 ? rows.at[i] + rows.latency[i] : 0;
+  return rows.response[i] && rows.latency[i] >= 0 ? rows.at[i] + rows.latency[i] : 0;
 }
 
 /** Draws the bar of a line. */
@@ -39,10 +39,10 @@ export function bar(el, rows, [from, to]) {
   const clipped = open && until > to;
   const cls = 'bar' + (open ? (endOf(rows, i) ? '' : ' endless') : ' tick') + (clipped ? ' clipped' : '');
   if (el.bar.className !== cls) el.bar.className = cls;
-  setAttr(el.cells.fall, 'title', clipped ? `clipped: it was open until ${offset(until)} s, beyond what is in view` : null);
+  setAttr(el.cells.fall, 'title', clipped ? `clipped: it was open until ${offset(until)} s, beyond the visible time` : null);
   style.left = (start * 100).toFixed(2) + '%';
   style.width = (width * 100).toFixed(2) + '%';
 }
 
-/** What stands over the column. */
+/** The head of the column. */
 export const axis = ([from, to]) => `${offset(from)} – ${offset(to)}`;

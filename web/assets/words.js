@@ -1,17 +1,16 @@
-// How kinds, roles and states look: a shape and a word for each, so that no
-// colour has to be seen to tell them apart.
+// Shapes and words for kinds, roles and states, so that no distinction depends on colour.
 
 import { lanes } from './rows.js';
 
 /** The arrow of a lane. */
-export const arrows = { [lanes.life]: '·', [lanes.toServer]: '→', [lanes.toClient]: '←', [lanes.stderr]: '!' };
+export const arrows = { [lanes.lifecycle]: '·', [lanes.toServer]: '→', [lanes.toClient]: '←', [lanes.stderr]: '!' };
 
 export const laneTitles = {
-  [lanes.life]: 'about the run', [lanes.toServer]: 'from the client to the server',
+  [lanes.lifecycle]: 'event of the run', [lanes.toServer]: 'from the client to the server',
   [lanes.toClient]: 'from the server to the client', [lanes.stderr]: "the server's stderr",
 };
 
-export const laneClass = { [lanes.life]: 'life', [lanes.toServer]: 'up', [lanes.toClient]: 'down', [lanes.stderr]: 'stderr' };
+export const laneClass = { [lanes.lifecycle]: 'lifecycle', [lanes.toServer]: 'up', [lanes.toClient]: 'down', [lanes.stderr]: 'stderr' };
 
 const plain = (shape, word, look) => ({ shape, word, look });
 
@@ -27,16 +26,16 @@ const stateWords = {
   cancelled_late: plain('⊘', 'cancelled late', 'odd'),
 };
 
-/** How a call ended, by the name of its state. */
+/** The word for a state of a call. */
 export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
 
 const unanswered = plain('◌', 'no response', 'bad');
 const unsubscribed = plain('≋', 'ended', 'ok');
 
-/** How a call stands; over says that nothing more can come. */
+/** The state of a call; over means that the recording has ended. */
 export function stateOf(rows, i, over) {
   const s = stateWords[rows.stateName(i)] ?? stateWords.pending;
-  // To cancel a subscription is how a client ends it.
+  // A client ends a subscription by cancelling it.
   if (s.word.startsWith('cancelled') && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
   return over && !rows.settled(i) && s !== stateWords.listening ? unanswered : s;
 }
@@ -84,24 +83,24 @@ const roleWords = {
   replay: plain('↻', 'sent again', 'dim'),
 };
 
-/** What a role means, for those that need a word. */
+/** The meaning of some roles. */
 export const roleMeans = {
-  late: 'It came although its request had been cancelled.',
-  repeat: 'Its request had been answered already.',
-  orphan: 'It answers a request that is not known: none is open with this id.',
-  unmatched: 'It is about a call, a task or a subscription that is not known.',
-  replay: 'It had come before, and was sent once more on a stream that was resumed.',
+  late: 'It came after its request was cancelled.',
+  repeat: 'Its request already had a response.',
+  orphan: 'It has no request: none is open with this id.',
+  unmatched: 'Its call, task or subscription is not known.',
+  replay: 'It came before, and was sent again on a resumed stream.',
 };
 
-// Two of them are called as messages are.
+// Two of these kinds have the names of kinds of messages.
 const httpWords = {
   connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten',
 };
 
-/** What a row is. */
+/** The kind of a row. */
 export function kindOf(rows, i) {
   const kind = rows.kindName(i);
-  if (rows.lane[i] === lanes.life && httpWords[kind]) return rows.failed(i) ? plain('✕', httpWords[kind], 'bad') : plain('', httpWords[kind], 'dim');
+  if (rows.lane[i] === lanes.lifecycle && httpWords[kind]) return rows.failed(i) ? plain('✕', httpWords[kind], 'bad') : plain('', httpWords[kind], 'dim');
   const byRole = roleWords[rows.roleName(i)];
   if (byRole && kind !== 'error') return byRole;
   const k = kindWords[kind] ?? plain('', kind, 'dim');

@@ -25,7 +25,7 @@ import (
 // patience is how long a page may take for anything, on a busy machine.
 const patience = 3 * time.Minute
 
-// browsers are the programs that can be driven.
+// browsers are the names of Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"}
 
 // chrome is the browser of all tests; each has a tab of its own.
@@ -50,7 +50,7 @@ var chrome = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Do(ctx, chromedp.Navigate("about:blank"))
 })
 
-// A tab is one page of the viewer, with all that it complained about.
+// A tab is a page of the viewer, with its errors.
 type tab struct {
 	t      *testing.T
 	ctx    context.Context
@@ -103,8 +103,8 @@ func (p *tab) call(_ any, err error) {
 	}
 }
 
-// watch collects what the page must not do: throw, complain, break its policy,
-// or ask anybody but the program.
+// watch collects errors of the page: exceptions, log messages, violations of its policy, and
+// requests to other servers.
 func (p *tab) watch() {
 	p.call(chromedp.Call(p.ctx, network.Enable, network.EnableParams{}))
 	p.call(chromedp.Call(p.ctx, log.Enable, cdp.Empty{}))
@@ -150,7 +150,7 @@ func (p *tab) watch() {
 				return
 			}
 			if u := e.Request.URL; !strings.HasPrefix(u, p.origin+"/") && !strings.HasPrefix(u, "about:") && !strings.HasPrefix(u, "file:") {
-				p.note("asked somebody else: " + u)
+				p.note("foreign request: " + u)
 			}
 		}
 	}()
@@ -167,8 +167,7 @@ func (p *tab) note(s string) {
 	p.problems = append(p.problems, s)
 }
 
-// allow forgets complaints that contain a text, which the test has provoked; they
-// may still be on their way.
+// allow ignores errors with a text, which the test has provoked, also those that come later.
 func (p *tab) allow(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,14 +194,14 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	if chromedp.FromContext(p.ctx).Target == nil {
-		ctx = p.ctx // the first action opens the tab, which is to live on
+		ctx = p.ctx // the first action opens the tab, which must stay open
 	}
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// eval returns what an expression of JavaScript gives.
+// eval evaluates an expression of JavaScript.
 func eval[T any](p *tab, js string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -235,14 +234,14 @@ func (p *tab) wait(js string) {
 	}
 }
 
-// text returns the texts of what a selector finds, a line each.
+// text returns the texts of the elements of a selector, a line each.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	q, _ := json.Marshal(selector)
 	return eval[string](p, "[...document.querySelectorAll("+string(q)+")].filter((e) => e.offsetParent !== null).map((e) => e.innerText.replaceAll('\\n', ' ').trim()).join('\\n')")
 }
 
-// click clicks on what a selector finds.
+// click clicks on the first element of a selector.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
@@ -254,8 +253,8 @@ func (p *tab) keys(keys string) {
 	p.do(chromedp.KeyEvent(keys))
 }
 
-// find goes to the filter by its key, and types. The character of the key itself
-// gets there too, as what drives the browser sends it apart from the key.
+// find moves to the filter by its key, and types. The driver also types the character of the
+// key.
 func (p *tab) find(query string) {
 	p.t.Helper()
 	p.keys("/")
@@ -264,7 +263,7 @@ func (p *tab) find(query string) {
 	p.keys(query)
 }
 
-// picture takes a picture of what is in view.
+// picture takes a picture of the visible part.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
@@ -278,7 +277,7 @@ func (p *tab) picture(name string) {
 }
 
 // startWeb runs `mcptap web` on a data directory and returns its URL with the
-// token, and how to end it.
+// token, and a function that stops it.
 func startWeb(t *testing.T, dir string, args ...string) (string, func()) {
 	t.Helper()
 	cmd := exec.Command(mcptap(t), append([]string{"web", "--dir", dir}, args...)...)
@@ -302,7 +301,7 @@ func startWeb(t *testing.T, dir string, args ...string) (string, func()) {
 	return strings.TrimSpace(line), stop
 }
 
-// at is the URL of a place of the viewer, with the token.
+// at returns the URL of a path of the viewer, with the token.
 func at(t *testing.T, base, path string) string {
 	t.Helper()
 	b, err := url.Parse(base)

@@ -7,18 +7,17 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// compareWith asks for another recording, and finds it by a word.
+// compareWith opens the dialog and finds another recording by a word.
 func (p *tab) compareWith(word string) {
 	p.t.Helper()
 	p.keys("d")
 	p.wait("document.activeElement.matches('dialog.pick input')")
-	eval[bool](p, "document.activeElement.select(), true") // what drives the browser types the key too
+	eval[bool](p, "document.activeElement.select(), true") // the driver types the key as well
 	p.keys(word)
 	p.wait("document.querySelectorAll('.choices button').length === 1")
 }
 
-// TestCompare goes by keyboard from the list to two recordings side by side, and
-// from a difference to the call that has it.
+// TestCompare compares two recordings by keyboard, and opens a call with a difference.
 func TestCompare(t *testing.T) {
 	dir := imported(t, "real-everything-nested", "real-go-client")
 	base, _ := startWeb(t, dir)
@@ -32,19 +31,19 @@ func TestCompare(t *testing.T) {
 	if got := eval[string](p, "location.pathname + location.search"); got != "/compare?a=6b2c9b58&b=cd3e1b6f" {
 		t.Errorf("the URL is %s", got)
 	}
-	if got := p.text(".sentence"); !strings.Contains(got, "tools/call echo: not asked any more") {
+	if got := p.text(".sentence"); !strings.Contains(got, "tools/call echo: no longer sent") {
 		t.Errorf("the summary is %s", got)
 	}
 	if got := p.text(".side"); !strings.Contains(got, "A real-go-client") || !strings.Contains(got, "B real-everything-nested") {
 		t.Errorf("the sides are %s", got)
 	}
-	// What matters is open, both sides of it.
+	// Serious differences are open, with both sides.
 	if got := p.text(".difference"); !strings.Contains(got, `{"message":"hello"}`) || !strings.Contains(got, "behaviour") {
 		t.Errorf("the differences are %s", got)
 	}
 	p.picture("compare")
 
-	// What is expected is left out at first, and can be added.
+	// Expected differences are hidden at first.
 	calls := eval[int](p, "document.querySelectorAll('.call-pair').length")
 	p.click(".class-chip[title*=revision]")
 	p.wait("document.querySelector('.class-chip[title*=revision]').getAttribute('aria-pressed') === 'true'")
@@ -54,11 +53,11 @@ func TestCompare(t *testing.T) {
 	p.click(".class-chip.odd")
 	p.wait("document.querySelector('.class-chip.odd').getAttribute('aria-pressed') === 'false'")
 	if got := p.text(".call-pair"); strings.Contains(got, "behaviour") {
-		t.Errorf("what was left out is there: %s", got)
+		t.Errorf("a hidden difference: %s", got)
 	}
 	p.click(".class-chip.odd")
 
-	// By keyboard through them, and on to the recording.
+	// To a difference by keyboard, and on to the recording.
 	p.keys("g")
 	p.wait("document.activeElement === document.querySelector('.call-head, .same')")
 	p.keys("-")
@@ -68,19 +67,19 @@ func TestCompare(t *testing.T) {
 	p.click(".call-pair .jumps a")
 	p.wait("location.pathname.startsWith('/r/') && document.querySelector('.card .tree')")
 
-	// The other way round.
+	// With the sides swapped.
 	eval[bool](p, "history.back(), true")
 	p.wait("document.querySelector('.call-pairs .call-head')")
 	p.click(".sides > button")
 	p.wait("/a=cd3e1b6f&b=6b2c9b58/.test(location.search) && /asked now/.test(document.querySelector('.sentence')?.innerText)")
 
-	// What is not there is said.
+	// A recording that does not exist.
 	p.do(navigate(at(t, base, "/compare?a=cd3e1b6f&b=00000000")))
 	p.wait("document.querySelector('.compare .fault')")
 	p.allow("404")
 }
 
-// TestCompareTheSame: where nothing differs, that is all it says.
+// TestCompareTheSame compares a recording with itself.
 func TestCompareTheSame(t *testing.T) {
 	dir := imported(t, "real-memory")
 	base, _ := startWeb(t, dir)

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// devtools starts a browser that others may debug, and returns where it serves its
-// DevTools: their own code reads a HAR file as the network panel does.
+// devtools starts a browser with remote debugging, and returns the URL of its DevTools, whose
+// code reads a HAR file as the network panel does.
 func devtools(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MCPTAP_BROWSER")
@@ -26,7 +26,7 @@ func devtools(t *testing.T) string {
 		}
 	}
 	if path == "" {
-		return "about:blank" // newTab says that there is none
+		return "about:blank" // newTab reports a missing browser
 	}
 	profile, err := os.MkdirTemp("", "mcptap-devtools-")
 	if err != nil {
@@ -50,7 +50,7 @@ func devtools(t *testing.T) string {
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the browser says nothing of its DevTools: %v", err)
+			t.Fatalf("the browser does not print the URL of its DevTools: %v", err)
 		}
 		if _, at, ok := strings.Cut(strings.TrimSpace(line), "DevTools listening on ws://"); ok {
 			go func() { _, _ = io.Copy(io.Discard, r) }()
@@ -126,7 +126,7 @@ func panel(t *testing.T, p *tab, dir, id string) ([]panelRequest, []harEntry) {
 	if len(got) != len(entries) || len(got) == 0 {
 		t.Fatalf("%d requests of %d entries", len(got), len(entries))
 	}
-	// The panel orders them by when they began, as far as it knows that.
+	// The panel orders them by their start.
 	slices.SortStableFunc(entries, func(a, b harEntry) int { return cmp.Compare(a.Started.UnixMilli(), b.Started.UnixMilli()) })
 	return got, entries
 }
@@ -166,7 +166,7 @@ func TestDevToolsImportsStdio(t *testing.T) {
 		}
 		requests, entries := panel(t, p, dir, rec.ID)
 		start := time.Duration(frames[0].Start.UnixNano())
-		answered := 0
+		responses := 0
 		for i, r := range requests {
 			first, last := frames[entries[i].Mcptap.First], frames[entries[i].Mcptap.Last]
 			if r.Method != "POST" || !strings.HasPrefix(r.URL, "http://stdio.invalid/") || r.Post != first.Raw || !began(r, start+first.At) {
@@ -174,15 +174,15 @@ func TestDevToolsImportsStdio(t *testing.T) {
 			}
 			switch {
 			case r.Status == 200:
-				if answered++; r.Text != last.Raw || !near(r.Duration, last.At-first.At) || last.Seq <= first.Seq {
+				if responses++; r.Text != last.Raw || !near(r.Duration, last.At-first.At) || last.Seq <= first.Seq {
 					t.Errorf("%+v\nframe %+v", r, last)
 				}
 			case r.Status != 202 && r.Status != 0 || r.Text != "":
 				t.Errorf("%+v", r)
 			}
 		}
-		if answered < 10 {
-			t.Errorf("%d answers", answered)
+		if responses < 10 {
+			t.Errorf("%d responses", responses)
 		}
 	}
 }
@@ -204,7 +204,7 @@ type webFrame struct {
 	raw      string
 }
 
-// webFrames are a call whose answer is a stream, a WebSocket and a refusal.
+// webFrames are a call whose response is a stream, a WebSocket and a refusal.
 var webFrames = []webFrame{
 	{0, tap.Lifecycle, tap.FormLine, `{"event":"start","transport":"http"}`},
 	{1, tap.Lifecycle, tap.FormLine, `{"event":"request","conn":7,"proto":"HTTP/1.1","method":"POST","target":"/mcp?a=b%20c","header":[["Host","h"],["Content-Type","application/json"]]}`},

@@ -12,8 +12,8 @@ import (
 )
 
 // TestHostileSizes: a frame of 64 MiB, a method of 1 MiB, a hundred thousand
-// lines of stderr and an event with a million comments open like any other; what
-// exists in the page stays bounded.
+// lines of stderr and an event with a million comments open like any other; the
+// number of elements stays bounded.
 func TestHostileSizes(t *testing.T) {
 	longtest.Need(t)
 	const lines = 100_000
@@ -59,7 +59,7 @@ func TestHostileSizes(t *testing.T) {
 	p.wait("/^4.3 MiB of 64 MiB/.test(document.querySelector('.rest')?.innerText)")
 	p.bounded()
 	if got := p.text(".foot"); !strings.Contains(got, grouped(lines+len(large))+" frames") && !strings.Contains(got, "Reading") {
-		t.Errorf("the foot says %s", got)
+		t.Errorf("foot: %s", got)
 	}
 	for _, view := range []string{"calls", "sequence", "stats"} {
 		p.do(navigate(at(t, base, "/r/"+id+"?v="+view)))
@@ -81,20 +81,20 @@ func TestHostileHTTP(t *testing.T) {
 	id := writeRecordingOf(t, dir, "sessions", "http", func(i int) (tap.Frame, bool) {
 		exchange := uint64(i/5 + 1)
 		f := tap.Frame{At: time.Duration(i) * time.Millisecond, Exchange: exchange}
-		life := func(e tap.Event) { f.Raw = e.Encode() }
+		event := func(e tap.Event) { f.Raw = e.Encode() }
 		switch i % 5 {
 		case 0:
-			life(tap.Event{Name: tap.EventRequest, Conn: exchange, Proto: markup, Method: "POST", Target: "/mcp?" + markup, Header: header})
+			event(tap.Event{Name: tap.EventRequest, Conn: exchange, Proto: markup, Method: "POST", Target: "/mcp?" + markup, Header: header})
 		case 1:
 			f.Lane, f.Form = tap.ToServer, tap.FormBody
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":%q,"version":"%d"}}}`, markup, i)
 		case 2:
-			life(tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200 + i%2*201, Reason: markup, Header: append(header, [2]string{"Mcp-Session-Id", fmt.Sprint("s-", exchange)})})
+			event(tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200 + i%2*201, Reason: markup, Header: append(header, [2]string{"Mcp-Session-Id", fmt.Sprint("s-", exchange)})})
 		case 3:
 			f.Lane, f.Form = tap.ToClient, tap.FormBody
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":%q,"version":"1"}}}`, markup)
 		default:
-			life(tap.Event{Name: tap.EventEnd, By: markup, Error: markup})
+			event(tap.Event{Name: tap.EventEnd, By: markup, Error: markup})
 		}
 		return f, i < sessions*5
 	})
@@ -108,11 +108,11 @@ func TestHostileHTTP(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('.sessions option').length"); n < 100 || n > 300 {
 		t.Errorf("%d sessions can be chosen", n)
 	}
-	// The last of them by the filter, and in the statistics.
+	// The last one by the filter, and in the statistics.
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&q=session:%d", id, sessions))))
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length >= 2 && !/Reading/.test(document.querySelector('.foot').innerText)")
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != fmt.Sprint(sessions) {
-		t.Errorf("the box says session %s", got)
+		t.Errorf("selected session %s", got)
 	}
 	p.keys("4")
 	p.wait("document.querySelector('.stats .tile b')?.innerText === '1'")
@@ -123,7 +123,7 @@ func TestHostileHTTP(t *testing.T) {
 	p.bounded()
 }
 
-// bounded fails if there is more in the page than somebody can have asked for.
+// bounded fails if the page has too many elements.
 func (p *tab) bounded() {
 	p.t.Helper()
 	if n := eval[int](p, "document.querySelectorAll('*').length"); n > 12_000 {

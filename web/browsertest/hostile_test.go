@@ -12,8 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// hostile are frames as somebody would make them who wants to hurt whoever looks
-// at them.
+// hostile returns frames that attack the viewer.
 func hostile() []string {
 	markup := []string{
 		`<script>window.pwned=1</script>`, `<img src=x onerror="window.pwned=1">`, `<svg onload="window.pwned=1">`,
@@ -84,7 +83,7 @@ func TestHostile(t *testing.T) {
 			p.picture("hostile-text")
 		}
 	}
-	// Side by side with one that asks for other things.
+	// Side by side with another recording.
 	other := writeRecording(t, dir, "other", func(i int) (tap.Frame, bool) {
 		if i >= 16 {
 			return tap.Frame{}, false
@@ -102,7 +101,7 @@ func TestHostile(t *testing.T) {
 	}
 	p.picture("hostile-compare")
 
-	// Numbers are as they crossed.
+	// Numbers are as recorded.
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&f=%d", id, len(all)-1))))
 	p.wait("document.querySelector('.card .tree .number')")
 	if got := p.text(".card .tree .number"); got != "12345678901234567890\n1e999\n-0.0\n0.1000000000000000055511151231257827" {
@@ -110,8 +109,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileSaved: the same frames in a page that was saved, which has no
-// program beside it to escape anything.
+// TestHostileSaved opens the same frames in a saved page, without a server that escapes them.
 func TestHostileSaved(t *testing.T) {
 	dir := t.TempDir()
 	all := hostile()
@@ -135,7 +133,7 @@ func TestHostileSaved(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('script, style').length"); n != 3 {
 		t.Errorf("%d scripts and styles", n)
 	}
-	eval[bool](p, "document.querySelectorAll('script, style').forEach((e) => e.setAttribute('data-own', '')), true") // those of the page itself
+	eval[bool](p, "document.querySelectorAll('script, style').forEach((e) => e.setAttribute('data-own', '')), true") // those of the page
 	p.keys("g")
 	for range all {
 		p.keys("j")
@@ -150,7 +148,7 @@ func TestHostileSaved(t *testing.T) {
 	p.picture("hostile-saved")
 }
 
-// inert fails if anything that was recorded has become more than text.
+// inert fails if recorded text became markup or script.
 func (p *tab) inert() {
 	p.t.Helper()
 	if eval[bool](p, "Boolean(window.pwned || {}.polluted)") {
@@ -159,7 +157,7 @@ func (p *tab) inert() {
 	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.hasAttribute('data-own') || e.matches('script[src=\"/assets/page.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
 		p.t.Errorf("recorded text became %s", found)
 	}
-	// What reorders or hides must not reach the page as it is.
+	// Characters that reorder or hide must be escaped.
 	if bad := eval[string](p, `(document.title + document.body.innerText).match(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f\ufeff\u0000-\u0008\u001b]/g)?.map((c) => c.charCodeAt(0).toString(16)).join() ?? ''`); bad != "" {
 		p.t.Errorf("characters reach the page: %s", bad)
 	}

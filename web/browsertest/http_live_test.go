@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// httpServer is a server on Streamable HTTP: it answers tools/call with a stream
+// httpServer is a server on Streamable HTTP: its response to tools/call is a stream
 // of two steps and the result, anything else with JSON, and knows one session.
 func httpServer(t *testing.T) string {
 	t.Helper()
@@ -72,9 +72,9 @@ func post(t *testing.T, url, session, body string) (int, string) {
 	return res.StatusCode, string(all)
 }
 
-// TestBesideTheHTTPTap: `mcptap http --web` says where the page is, which shows
-// exchanges while they happen and outlives the tap as long as somebody looks.
-func TestBesideTheHTTPTap(t *testing.T) {
+// TestHTTPWeb checks that `mcptap http --web` prints the URL of the page, which shows exchanges
+// live and outlives the tap while it is open.
+func TestHTTPWeb(t *testing.T) {
 	cmd := exec.Command(mcptap(t), "http", httpServer(t), "--web", "--dir", t.TempDir(), "--label", "on-http")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -91,14 +91,14 @@ func TestBesideTheHTTPTap(t *testing.T) {
 	tapped := strings.TrimSpace(readLine(t, bufio.NewReader(out)))
 	said := bufio.NewReader(errs)
 	var url string
-	for ok := false; !ok; { // after where it listens and what it records
+	for ok := false; !ok; { // after other lines
 		_, url, ok = strings.Cut(readLine(t, said), "watch it at ")
 	}
 	p := newTab(t, strings.TrimSpace(url), 1280, 700, false)
 	p.wait("/Nothing has crossed yet|connected/.test(document.body.innerText) || document.querySelector('.pad > .row')")
 	post(t, tapped, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"the-client","version":"1"}}}`)
 	if _, got := post(t, tapped, "one", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}`); !strings.Contains(got, "streamed") {
-		t.Fatalf("the answer is %s", got)
+		t.Fatalf("the response is %s", got)
 	}
 	if status, _ := post(t, tapped, "other", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`); status != http.StatusNotFound {
 		t.Fatalf("status %d", status)
@@ -107,7 +107,7 @@ func TestBesideTheHTTPTap(t *testing.T) {
 	p.wait("document.querySelector('.status.live') && /the-client/.test(document.querySelector('.parties').innerText)")
 	p.picture("http-live")
 
-	// The call as HTTP carried it: heads, masked, and a copy as curl.
+	// The HTTP view of the call: heads, masked values, and a copy as curl.
 	eval[bool](p, "[...document.querySelectorAll('.pad > .row.call .name')].find((e) => e.textContent === 'slow').click(), true")
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	eval[bool](p, "[...document.querySelectorAll('.card:first-child .tabs button')].find((e) => e.textContent === 'HTTP').click(), true")
@@ -124,7 +124,7 @@ func TestBesideTheHTTPTap(t *testing.T) {
 	}
 	p.wait("!document.querySelector('.status.live')")
 	_ = cmd.Wait()
-	if got := p.text(".banners"); strings.Contains(got, "does not answer") {
+	if got := p.text(".banners"); strings.Contains(got, "does not respond") {
 		t.Errorf("the page is alone: %s", got)
 	}
 }

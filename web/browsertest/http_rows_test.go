@@ -9,9 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// oddFrames is a recording of HTTP with what is no message: refusals, an accepted
-// notification, a stream that is not offered, events without data, WebSocket
-// control frames, stderr of nobody.
+// oddFrames is a recording of HTTP with frames that are not messages: refusals, an accepted
+// notification, a GET without a stream, events without data, WebSocket control frames, stderr.
 func oddFrames() []tap.Frame {
 	var all []tap.Frame
 	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
@@ -21,29 +20,29 @@ func oddFrames() []tap.Frame {
 	ask := func(exchange uint64, method, target string) {
 		event(exchange, tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: method, Target: target})
 	}
-	answer := func(exchange uint64, status int, reason string, header ...[2]string) {
+	respond := func(exchange uint64, status int, reason string, header ...[2]string) {
 		event(exchange, tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: status, Reason: reason, Header: header})
 	}
 	event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: "127.0.0.1:9000", Upstream: "http://127.0.0.1:3001"})
 	ask(1, "POST", "/mcp")
 	add(1, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"odd","version":"1"}}}`)
-	answer(1, 401, "Unauthorized", [2]string{"WWW-Authenticate", `Bearer resource_metadata="http://127.0.0.1:3001/.well-known/oauth-protected-resource"`})
+	respond(1, 401, "Unauthorized", [2]string{"WWW-Authenticate", `Bearer resource_metadata="http://127.0.0.1:3001/.well-known/oauth-protected-resource"`})
 	event(1, tap.Event{Name: tap.EventEnd})
 	ask(2, "POST", "/mcp")
 	add(2, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	answer(2, 202, "Accepted")
+	respond(2, 202, "Accepted")
 	event(2, tap.Event{Name: tap.EventEnd})
 	ask(3, "GET", "/mcp")
-	answer(3, 405, "Method Not Allowed", [2]string{"Allow", "POST, DELETE"})
+	respond(3, 405, "Method Not Allowed", [2]string{"Allow", "POST, DELETE"})
 	add(3, tap.ToClient, tap.FormBody, "there is no stream here")
 	ask(4, "GET", "/sse")
-	answer(4, 200, "OK", [2]string{"Content-Type", "text/event-stream"})
+	respond(4, 200, "OK", [2]string{"Content-Type", "text/event-stream"})
 	add(4, tap.ToClient, tap.FormEvent, "id: 17\nretry: 1500\ndata:\n\n")
 	add(4, tap.ToClient, tap.FormEvent, ": still here\n\n")
 	add(4, tap.ToClient, tap.FormEvent, "event: endpoint\ndata: /messages?session=5\n\n")
 	add(4, tap.ToClient, tap.FormEvent, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n")
 	ask(5, "GET", "/ws")
-	answer(5, 101, "Switching Protocols", [2]string{"Upgrade", "websocket"})
+	respond(5, 101, "Switching Protocols", [2]string{"Upgrade", "websocket"})
 	add(5, tap.ToServer, tap.FormText, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	add(5, tap.ToClient, tap.FormText, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	add(5, tap.ToClient, tap.FormPing, "")
@@ -54,7 +53,7 @@ func oddFrames() []tap.Frame {
 	return all
 }
 
-// TestHTTPRows: each row says what it is, also where it is no message.
+// TestHTTPRows checks the names of rows, also of those that are not messages.
 func TestHTTPRows(t *testing.T) {
 	dir := t.TempDir()
 	all := oddFrames()
@@ -69,7 +68,7 @@ func TestHTTPRows(t *testing.T) {
 	rows := p.read()
 	for _, never := range []string{"SSE priming", "SSE comment", "pong", "202 Accepted"} {
 		if strings.Contains(rows, never) {
-			t.Errorf("%q stands among the frames:\n%s", never, rows)
+			t.Errorf("%q is among the frames:\n%s", never, rows)
 		}
 	}
 	if !strings.Contains(rows, "401 Unauthorized") {
@@ -82,7 +81,7 @@ func TestHTTPRows(t *testing.T) {
 	p.click(".toggle")
 	p.wait("/SSE priming/.test(document.querySelector('.pad').innerText) && !/hidden/.test(document.querySelector('.foot').innerText)")
 	p.wait("new URLSearchParams(location.search).get('http') === '1'")
-	// What a filter finds is shown.
+	// Matches of a filter are shown.
 	p.keys("h")
 	p.wait("/hidden/.test(document.querySelector('.foot').innerText) && !new URLSearchParams(location.search).has('http')")
 	p.find("kind:priming")
@@ -104,7 +103,7 @@ func TestHTTPRows(t *testing.T) {
 	rows = p.read()
 	for _, never := range []string{"SSE priming", "SSE comment", "pong", "HTTP request"} {
 		if strings.Contains(rows, never) {
-			t.Errorf("%q stands among the calls:\n%s", never, rows)
+			t.Errorf("%q is among the calls:\n%s", never, rows)
 		}
 	}
 	p.picture("http-rows-calls")

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// httpFrames is a recording of HTTP: a handshake, a call that is answered with a
+// httpFrames is a recording of HTTP: a handshake, a call whose response is a
 // stream, and one that is refused; two clients.
 func httpFrames() []tap.Frame {
 	var all []tap.Frame
@@ -24,7 +24,7 @@ func httpFrames() []tap.Frame {
 		event(exchange, tap.Event{Name: tap.EventRequest, Conn: exchange, Proto: "HTTP/1.1", Method: "POST", Target: "/mcp", Header: header, Masked: []string{"Authorization"}})
 		add(exchange, tap.ToServer, tap.FormBody, body)
 	}
-	answer := func(exchange uint64, status int, reason, session string, form tap.Form, bodies ...string) {
+	respond := func(exchange uint64, status int, reason, session string, form tap.Form, bodies ...string) {
 		header := [][2]string{{"Content-Type", "text/event-stream"}}
 		if session != "" {
 			header = append(header, [2]string{"Mcp-Session-Id", session})
@@ -39,16 +39,16 @@ func httpFrames() []tap.Frame {
 	const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"NAME","version":"1"}}}`
 	const welcome = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"http-server","version":"2"}}}`
 	post(1, "", strings.Replace(hello, "NAME", "first", 1))
-	answer(1, 200, "OK", "s-1", tap.FormBody, welcome)
+	respond(1, 200, "OK", "s-1", tap.FormBody, welcome)
 	post(2, "", strings.Replace(hello, "NAME", "second", 1))
-	answer(2, 200, "OK", "s-2", tap.FormBody, welcome)
+	respond(2, 200, "OK", "s-2", tap.FormBody, welcome)
 	post(3, "s-1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":1}}}`)
-	answer(3, 200, "OK", "", tap.FormEvent,
+	respond(3, 200, "OK", "", tap.FormEvent,
 		"id: 0\ndata:\n\n",
 		"event: message\nid: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":1}}\n\n",
 		"event: message\nid: 2\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n\n")
 	post(4, "s-2", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	answer(4, 404, "Not Found", "", tap.FormBody, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no such session"}}`)
+	respond(4, 404, "Not Found", "", tap.FormBody, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no such session"}}`)
 	return all
 }
 
@@ -70,16 +70,16 @@ func TestHTTP(t *testing.T) {
 		}
 	}
 	if !strings.Contains(p.text(".foot"), "2 sessions") {
-		t.Errorf("the foot says %s", p.text(".foot"))
+		t.Errorf("foot: %s", p.text(".foot"))
 	}
 	p.picture("http-frames")
-	// The event that has the answer: its data as a tree, its heads beside.
+	// The event with the response: its data as a tree, and its heads.
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=kind%3Aresponse+tool%3Aslow&f=17")))
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	eval[bool](p, "[...document.querySelectorAll('.card')].at(-1).querySelectorAll('.tabs button').forEach((e) => e.textContent === 'HTTP' && e.click()), true")
 	p.wait("document.querySelector('.card dl.fields')")
 	if got := p.text(".card:last-child"); !strings.Contains(got, "POST /mcp") || !strings.Contains(got, "200 OK") || !strings.Contains(got, "masked") || !strings.Contains(got, "event message") {
-		t.Errorf("the card says %s", got)
+		t.Errorf("card: %s", got)
 	}
 	p.picture("http-heads")
 	p.do(navigate(at(t, base, "/r/"+id)))
@@ -89,7 +89,7 @@ func TestHTTP(t *testing.T) {
 	p.picture("http-calls")
 	p.do(navigate(at(t, base, "/r/"+id+"?v=calls&q=status%3A404")))
 	p.wait("/no such session/.test(document.querySelector('.pad')?.innerText)")
-	// One of the sessions, chosen from the box and said by the link.
+	// One of the sessions, chosen from the box and by the URL.
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=kind%3Arequest")))
 	p.wait("document.querySelector('.sessions:not([hidden])')")
 	eval[bool](p, "(() => { const box = document.querySelector('.sessions'); box.value = '2'; return box.dispatchEvent(new Event('change')); })()")
@@ -99,11 +99,11 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("the second session has %s", rows)
 	}
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != "2" {
-		t.Errorf("the box says %s", got)
+		t.Errorf("selected session %s", got)
 	}
 	p.keys("r")
 	p.wait("/2 sessions/.test(document.querySelector('.rec .name .chip')?.innerText)")
-	// Its two sessions side by side: one calls, the other is refused.
+	// Its two sessions side by side: one with calls, one refused.
 	p.compareWith("own")
 	p.keys("\r")
 	p.wait("location.search === '?a=" + id + "&b=" + id + "&as=1&bs=2' && document.querySelector('.call-pairs .call-head')")

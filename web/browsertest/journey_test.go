@@ -18,7 +18,7 @@ import (
 
 const corpus = "../../testdata/sessions"
 
-// imported makes a data directory of sessions of the corpus.
+// imported makes a data directory with sessions of the corpus.
 func imported(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +41,8 @@ func (p *tab) read() string {
 	return p.text(".pad > .row")
 }
 
-// TestEachSession opens each session of the corpus in each view: there are rows,
-// and nothing in the page complains.
+// TestEachSession opens each session of the corpus in each view: there are rows, and no
+// errors.
 func TestEachSession(t *testing.T) {
 	dir := imported(t, "*")
 	base, _ := startWeb(t, dir)
@@ -63,16 +63,15 @@ func TestEachSession(t *testing.T) {
 		keys = some
 	}
 	for _, key := range keys {
-		if got := eval[string](p, fmt.Sprintf("(%s)(%q)", lookThrough, key)); got != "" {
+		if got := eval[string](p, fmt.Sprintf("(%s)(%q)", visitViews, key)); got != "" {
 			t.Errorf("%s: %s", key, got)
 		}
 	}
 }
 
-// lookThrough goes to a recording and through its views, as a person would, but
-// within the page, which for a hundred of them is a minute less. It returns what
-// it waited for in vain.
-const lookThrough = `async (key) => {
+// visitViews opens the views of a recording by events within the page, which is a minute
+// faster for a hundred recordings. It returns what did not appear.
+const visitViews = `async (key) => {
 	const until = async (what, ready) => {
 		for (const end = performance.now() + 120000; !ready(); await new Promise((next) => setTimeout(next, 5))) if (performance.now() > end) throw what;
 	};
@@ -110,17 +109,17 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	if strings.Contains(strings.ReplaceAll(rows, "no response", ""), "response") {
-		t.Errorf("answers are not folded into their calls:\n%s", rows)
+		t.Errorf("responses are not folded into their calls:\n%s", rows)
 	}
-	// What is asked within a call stands below it.
+	// A nested call is below its parent.
 	depth := eval[[]float64](p, "[...document.querySelectorAll('.pad > .row')].filter((e) => /elicitation|summarize\\s+\\{/.test(e.innerText)).map((e) => Number(e.getAttribute('aria-level')))")
 	if fmt.Sprint(depth) != "[1 2]" {
 		t.Errorf("levels %v", depth)
 	}
 	if url := eval[string](p, "location.href"); strings.Contains(url, "token") {
-		t.Errorf("the token stands in the URL: %s", url)
+		t.Errorf("the URL has the token: %s", url)
 	}
-	// Its request and its answer are in the panel.
+	// The panel has its request and its response.
 	p.click(".row.call.bad .name")
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	if text := p.text(".detail"); !strings.Contains(text, "draft_notes") || !strings.Contains(text, "-32042") {
@@ -128,8 +127,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestTitles: what distinguishes a call stands first and is never cut for what stands
-// behind it; the method stands last.
+// TestTitles checks that the name of a call is first and never cut in favour of later texts,
+// and that the method is last.
 func TestTitles(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("x", 150)
@@ -190,17 +189,17 @@ func TestFilter(t *testing.T) {
 	if got := eval[string](p, "new URLSearchParams(location.search).get('q')"); strings.TrimSpace(got) != "is:error" {
 		t.Errorf("the URL has the filter %q", got)
 	}
-	// The names of tools that were seen are offered.
+	// Completions have the names of tools in the recording.
 	p.keys("tool:get-r")
 	p.wait("[...document.querySelectorAll('.completions [role=option]')].some((e) => e.innerText.includes('get-roots-list'))")
-	// Tab leaves the field, and changes nothing.
+	// Tab leaves the field without a change.
 	p.keys(kb.Tab)
 	p.wait("!document.activeElement.matches('.filter input')")
 	if got := eval[string](p, "document.querySelector('.filter input').value"); !strings.HasSuffix(got, "tool:get-r") {
 		t.Errorf("Tab made the filter %q", got)
 	}
 	p.click(".filter input")
-	// What is wrong is said, and where; the rows stay.
+	// An error is shown with its place; the rows stay.
 	p.keys(kb.Escape)
 	eval[bool](p, "document.querySelector('.filter .clear').click(), true")
 	p.click(".filter input")
@@ -232,7 +231,7 @@ func TestLinkShowsTheSame(t *testing.T) {
 	}
 }
 
-// TestKeyboard goes everywhere without a mouse.
+// TestKeyboard visits all views by keyboard.
 func TestKeyboard(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy", "2025-11-25-nested-broken")
 	base, _ := startWeb(t, dir)
@@ -280,7 +279,7 @@ func TestKeyboard(t *testing.T) {
 	p.wait("document.querySelector('.row.selected.bad')")
 }
 
-func TestStrangerInTheBrowser(t *testing.T) {
+func TestForeignPageInTheBrowser(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, _ := startWeb(t, dir)
 	u, err := url.Parse(base)
@@ -297,7 +296,7 @@ func TestStrangerInTheBrowser(t *testing.T) {
 	p.keys(token + kb.Enter)
 	p.wait("document.querySelector('.card .tree')")
 
-	// A page of another origin, in the same browser, which has the cookie now.
+	// A page of another origin, in the browser with the cookie.
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>other</title>") }))
 	t.Cleanup(other.Close)
 	q := newTab(t, other.URL, 800, 600, false)
@@ -309,5 +308,5 @@ func TestStrangerInTheBrowser(t *testing.T) {
 	if got != "nothing" {
 		t.Errorf("a page of another origin got: %s", got)
 	}
-	q.allow("") // it complains, as it should
+	q.allow("") // the browser logs the refusals
 }

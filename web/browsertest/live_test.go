@@ -9,12 +9,11 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// lastLine is the text of the last line that is drawn. Elements are used again
-// for other lines, so their order in the document says nothing.
+// lastLine is the text of the last drawn line. Elements are reused for other lines, so their
+// order in the document has no meaning.
 const lastLine = "[...document.querySelectorAll('.pad > .row:not([hidden])')].reduce((a, b) => (Number(b.getAttribute('aria-rowindex')) > Number(a.getAttribute('aria-rowindex')) ? b : a)).innerText"
 
-// TestLiveTail watches a recording that is being made, from before its first
-// frame to its end.
+// TestLiveTail follows a live recording to its end.
 func TestLiveTail(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir)
@@ -25,16 +24,16 @@ func TestLiveTail(t *testing.T) {
 	p.wait("document.querySelector('.status.live')")
 	p.wait("document.querySelector('.parties').innerText.includes('the-client')")
 
-	// It follows.
+	// The list follows.
 	for i := range 30 {
 		s.ask("tools/call", fmt.Sprintf(`{"name":"tool_%d"}`, i))
 	}
 	p.wait("/tool_29/.test(document.querySelector('.pad').innerText)")
 	s.ask("never", `{}`)
 	p.wait("/waiting/.test(document.querySelector('.pad').innerText) && /waiting for 1 call/.test(document.querySelector('.foot').innerText)")
-	p.wait("/waiting\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // which goes on by itself
+	p.wait("/waiting\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // without an event
 
-	// Until somebody scrolls up.
+	// It stops on scrolling up.
 	eval[bool](p, "document.querySelector('.scroller').scrollTop = 0, true")
 	p.wait("/initialize/.test(document.querySelector('.pad').innerText)")
 	before := eval[float64](p, "document.querySelector('.scroller').scrollTop")
@@ -43,7 +42,7 @@ func TestLiveTail(t *testing.T) {
 	}
 	p.wait("!document.querySelector('.news').hidden && /^↓ 10 new$/.test(document.querySelector('.news').innerText)")
 	if after := eval[float64](p, "document.querySelector('.scroller').scrollTop"); after != before {
-		t.Errorf("the list moved from %v to %v under the reader", before, after)
+		t.Errorf("the list moved from %v to %v", before, after)
 	}
 	p.picture("live-new")
 	p.click(".news")
@@ -51,7 +50,7 @@ func TestLiveTail(t *testing.T) {
 	s.ask("say", `{"text":"a word on stderr"}`)
 	p.wait("/a word on stderr/.test(document.querySelector('.pad').innerText)")
 
-	// And what is selected stays where it is.
+	// The selected row stays.
 	p.keys("g")
 	p.wait("document.querySelector('.row.selected')")
 	s.ask("ping", `{}`)
@@ -61,11 +60,11 @@ func TestLiveTail(t *testing.T) {
 	s.end()
 	p.wait("!document.querySelector('.status.live') && /no response to 1 call/.test(document.querySelector('.foot').innerText)")
 	if rows := p.text(".pad > .row"); !strings.Contains(rows, "exit") {
-		t.Errorf("the end is not there:\n%s", rows)
+		t.Errorf("no exit:\n%s", rows)
 	}
 }
 
-// TestLiveFilter: a filter that later frames decide on follows them.
+// TestLiveFilter checks a filter that depends on later frames.
 func TestLiveFilter(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir)
@@ -77,15 +76,14 @@ func TestLiveFilter(t *testing.T) {
 	p.read()
 	p.find("is:pending")
 	p.wait("/Nothing matches/.test(document.querySelector('.empty').innerText)")
-	s.ask("never", `{"text":"where are you"}`)
+	s.ask("never", `{"text":"hello there"}`)
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 1")
 	s.ask("ping", `{}`)
 	s.ask("never", `{}`)
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 2")
 }
 
-// TestFocusStays: keys go on working in the frame that they were in, also when it is
-// drawn anew.
+// TestFocusStays checks that the focus stays in a frame when it is drawn again.
 func TestFocusStays(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir)
@@ -115,7 +113,7 @@ func TestFocusStays(t *testing.T) {
 	p.wait("document.activeElement.matches('[role=treeitem]')")
 	p.keys("p")
 	p.wait("document.querySelector('.toast')?.textContent === 'Copied the path'")
-	// A filter that goes away leaves the focus in the list.
+	// Clearing a filter leaves the focus in the list.
 	p.keys("\x1b")
 	p.wait("document.activeElement.matches('.scroller')")
 	p.find("ping\r")
@@ -127,7 +125,7 @@ func TestFocusStays(t *testing.T) {
 	}
 }
 
-// TestFlood: 10,000 frames in a moment do not stop the page, nor lose a frame.
+// TestFlood checks that 10,000 frames at once neither stop the page nor lose a frame.
 func TestFlood(t *testing.T) {
 	longtest.Need(t)
 	dir := t.TempDir()
@@ -147,9 +145,9 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestBesideTheTap: `mcptap stdio --web` says where the page is, which outlives
-// the session as long as somebody looks.
-func TestBesideTheTap(t *testing.T) {
+// TestStdioWeb checks that `mcptap stdio --web` prints the URL of the page, which outlives the
+// session while it is open.
+func TestStdioWeb(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir, "--web")
 	s.ask("ping", `{}`)

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// The page's own modules, tried in the page.
+// module runs code with the modules of the page.
 func module(t *testing.T, js string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -17,9 +17,8 @@ func module(t *testing.T, js string) string {
 	return eval[string](p, "(async () => {"+js+"})()")
 }
 
-// TestJSON compares the scanner of JSON, which loads nothing and rounds nothing,
-// with the browser's own parser, on values made at random, and cuts them
-// everywhere.
+// TestJSON compares the scanner of JSON with the parser of the browser on random values, and
+// truncates them everywhere.
 func TestJSON(t *testing.T) {
 	got := module(t, `
 	const { parse, lines } = await import('/assets/json.js');
@@ -37,7 +36,7 @@ func TestJSON(t *testing.T) {
 			default: return Object.fromEntries(Array.from({ length: random(5) }, (_, i) => ['k' + i + words[random(words.length)], make(depth + 1)]));
 		}
 	};
-	// What the scanner sees, put together again.
+	// The value that the scanner sees.
 	const whole = (v) => {
 		if (!v.container) return v.type === 'string' ? v.string : JSON.parse(v.raw);
 		const all = [];
@@ -57,7 +56,7 @@ func TestJSON(t *testing.T) {
 		if (JSON.stringify(whole(parse(text))) !== want) return 'different: ' + text;
 		const laid = [...lines(text)].map((l) => l.map(([, t]) => t).join('')).join('\n');
 		if (JSON.stringify(JSON.parse(laid)) !== want) return 'laid out differently: ' + laid;
-		// Cut anywhere it says what is there, and ends.
+		// A truncated text must not fail or loop.
 		for (let cut = 0; cut < text.length; cut += 1 + random(4)) {
 			const v = parse(text.slice(0, cut));
 			if (v) JSON.stringify(v.container ? v.members(50).found.map((m) => m.value.raw) : v.string ?? v.raw);
@@ -71,8 +70,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestRows plays rows that come in any order, twice, and are dropped, against a
-// plain array.
+// TestRows compares rows that come in any order, twice, and are dropped, with a plain map.
 func TestRows(t *testing.T) {
 	got := module(t, `
 	const { Rows } = await import('/assets/rows.js');
@@ -93,7 +91,7 @@ func TestRows(t *testing.T) {
 				const seq = late ? 1 + random(top) : (top += 1 + random(2));
 				const n = seq * 16384;
 				if (list.some((r) => r.n === n)) continue;
-				// A call, a call within one, or a message of one.
+				// A call, a nested call, or a message of a call.
 				const known = [...plain.values()].filter((r) => r.c === r.n && r.n < n);
 				const of = known[random(known.length || 1)];
 				const r = { n, t: seq, s: 1, l: 1 + random(2), k: 'request', m: 'm', r: 'request', c: n };
@@ -110,7 +108,7 @@ func TestRows(t *testing.T) {
 				if (gone && rows.find(gone.n) >= 0) {
 					rows.update([{ n: gone.n, drop: true }]);
 					const out = (r, hops = 0) => r && hops < 64 && (r.n === gone.n || (r.c !== r.n ? out(plain.get(r.c), hops + 1) : r.p ? out(plain.get(r.p), hops + 1) : false));
-					// Only what was tied to it goes: a message that came before its call is its own.
+					// Only rows linked to it go; a message before its call is not linked.
 					const went = [...plain.values()].filter((r) => rows.find(r.n) < 0);
 					const lost = went.find((r) => !out(r));
 					if (lost) return 'lost ' + lost.n;
@@ -161,7 +159,7 @@ func TestListOfMillions(t *testing.T) {
 	const list = new List(box, { lineHeight: 25, count: () => n, make: () => { const e = document.createElement('div'); e.className = 'row'; return e; }, draw: (e, line) => { e.textContent = e.line = line; } });
 	const painted = () => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(r))));
 	const seen = () => [...box.querySelectorAll('.row')].filter((e) => !e.hidden).map((e) => [e.line, Math.round(e.getBoundingClientRect().top - box.getBoundingClientRect().top)]).sort((a, b) => a[0] - b[0]);
-	// In view are lines without a gap, one below the other.
+	// The visible lines have no gaps.
 	const check = (what) => {
 		const all = seen();
 		for (let i = 1; i < all.length; i++) if (all[i][0] !== all[i - 1][0] + 1 || Math.abs(all[i][1] - all[i - 1][1] - 25) > 1) return what + ': ' + JSON.stringify(all.slice(i - 1, i + 1));
@@ -175,7 +173,7 @@ func TestListOfMillions(t *testing.T) {
 	await painted();
 	bad ||= check('end');
 	if (seen().at(-1)[0] !== n - 1) bad ||= 'the last line is ' + seen().at(-1)[0];
-	// Small steps move by pixels.
+	// Small steps scroll by pixels.
 	for (let i = 0; i < 30 && !bad; i++) {
 		const before = list.top;
 		box.scrollTop -= 100;
@@ -184,7 +182,7 @@ func TestListOfMillions(t *testing.T) {
 		if (Math.abs(before - list.top - 4) > 0.5) bad ||= 'a step of 100 pixels moved ' + (before - list.top) + ' lines';
 	}
 	if (list.follow) bad ||= 'it still follows';
-	// Jumps move by proportion.
+	// Jumps scroll by proportion.
 	box.scrollTop = box.scrollHeight / 2;
 	await painted();
 	bad ||= check('middle');
@@ -195,7 +193,7 @@ func TestListOfMillions(t *testing.T) {
 		bad ||= check('line ' + line);
 		if (!seen().some(([l, y]) => l === line && y >= -1 && y <= 476)) bad ||= 'line ' + line + ' is not in view: ' + JSON.stringify([list.top, box.scrollTop, seen()]);
 	}
-	// While it follows, what comes is in view.
+	// While it follows, new lines are visible.
 	list.toEnd();
 	await painted();
 	for (let i = 0; i < 5; i++) {
@@ -205,7 +203,7 @@ func TestListOfMillions(t *testing.T) {
 		bad ||= check('growing');
 		if (seen().at(-1)[0] !== n - 1) bad ||= 'it does not follow';
 	}
-	// And otherwise nothing moves.
+	// Otherwise nothing moves.
 	list.reveal(1000);
 	await painted();
 	const still = JSON.stringify(seen());

@@ -31,8 +31,8 @@ func startTap(t *testing.T, upstream string, flags ...string) string {
 	return strings.TrimSpace(readLine(t, bufio.NewReader(out)))
 }
 
-// TestPagesCannotUseTheCredential: what --header adds is not lent to a page of another
-// site, nor to one whose name leads to the tap, but to one that was allowed.
+// TestPagesCannotUseTheCredential checks that requests of foreign pages do not get the header of
+// --header, also with a name that resolves to the tap, unless their origin is allowed.
 func TestPagesCannotUseTheCredential(t *testing.T) {
 	var lent, asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func TestPagesCannotUseTheCredential(t *testing.T) {
 		if r.Header.Get("X-Api-Key") != "" {
 			lent.Add(1)
 		}
-		w.Header().Set("Access-Control-Allow-Origin", "*") // as careless as a server can be
+		w.Header().Set("Access-Control-Allow-Origin", "*") // a careless server
 		w.Header().Set("Access-Control-Allow-Headers", "*")
 		fmt.Fprint(w, "{}")
 	}))
@@ -54,7 +54,7 @@ func TestPagesCannotUseTheCredential(t *testing.T) {
 	tapped := startTap(t, server.URL+"/mcp", "--header", "X-Api-Key: lent-by-the-tap")
 
 	p := newTab(t, site+"/", 800, 600, false)
-	for _, text := range []string{"asked somebody else", "log: "} {
+	for _, text := range []string{"foreign request", "log: "} {
 		p.allow(text)
 	}
 	const try = `Promise.all([

@@ -55,9 +55,8 @@ func shrink(t *testing.T, file string) {
 	}
 }
 
-// apart returns at most 256 of the colours, the first ones, but none that looks
-// like one that was taken: so a colour of a few letters gets its place beside the
-// many shades of the edges of letters.
+// apart returns the first 256 of the colours, without those that are similar to an earlier one:
+// so the many shades of the edges of letters do not use up the places.
 func apart(colours color.Palette) (taken color.Palette) {
 	for _, c := range colours {
 		near := false

@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// TestSoon measures how soon a frame is on the page after the server wrote it,
-// through a real tap. That depends on the machine and is printed, not tested.
+// TestSoon measures how soon a frame is on the page after the server wrote it, through a real
+// tap. The time depends on the machine, and is only printed.
 func TestSoon(t *testing.T) {
 	longtest.Need(t)
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestRate(t *testing.T) {
 	began := time.Now()
 	s.ask("flood", fmt.Sprintf(`{"N":%d,"rate":%d}`, n, rate))
 	took := time.Since(began)
-	all := n + 5 // with the start, the two requests and their answers
+	all := n + 5 // with the start, two requests and their responses
 	p.wait(fmt.Sprintf("document.querySelector('.scroller').getAttribute('aria-rowcount') === '%d'", all+1))
 	behind := time.Since(began) - took
 	lags := eval[[]float64](p, "lags")
@@ -61,7 +61,7 @@ func TestRate(t *testing.T) {
 		t.Errorf("the heap has %.0f MB", heap)
 	}
 	if got := p.text(".banners"); got != "" {
-		t.Errorf("the page says %s", got)
+		t.Errorf("page: %s", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSavedPage opens a recording that was saved as a page, from its file.
+// TestSavedPage opens a saved page from its file.
 func TestSavedPage(t *testing.T) {
 	dir := imported(t, "real-demo-2026-07-28")
 	base, _ := startWeb(t, dir)
@@ -28,7 +28,7 @@ func TestSavedPage(t *testing.T) {
 	p.keys("]")
 	p.wait("document.querySelector('.card .code')")
 	if hash := eval[string](p, "location.hash"); !strings.Contains(hash, "tab=pretty") {
-		t.Errorf("behind the # stands %s", hash)
+		t.Errorf("fragment %s", hash)
 	}
 	p.keys("3")
 	p.wait("document.querySelector('.row.step')")
@@ -39,7 +39,7 @@ func TestSavedPage(t *testing.T) {
 	p.keys("e")
 	p.wait("document.querySelector('.row.selected.bad')")
 
-	// Text is looked for in rows and frames; a call is found as a whole.
+	// The search reads rows and frames, and finds whole calls.
 	p.keys("1")
 	p.find(`Atlantis -forcast`)
 	p.wait("/^1 row|^2 rows/.test(document.querySelector('.foot').innerText)")
@@ -60,14 +60,14 @@ func TestSavedPage(t *testing.T) {
 	p.wait("/survey/.test(document.querySelector('.pad').innerText) && /row/.test(document.querySelector('.foot').innerText)")
 	p.keys("\x1b")
 	p.keys("4")
-	p.wait("/This counts all calls/.test(document.querySelector('.stats')?.innerText)")
+	p.wait("/The statistics include all calls/.test(document.querySelector('.stats')?.innerText)")
 }
 
-// TestSavedPart: a page that has only the first frames says so.
+// TestSavedPart checks that a page with only the first frames shows their number.
 func TestSavedPart(t *testing.T) {
 	base, _ := startWeb(t, imported(t, "real-demo-2026-07-28"))
 	page, _ := exported(t, base, "1e9e7200", "html")
-	// As a recording of more frames than a page takes would be saved.
+	// As the page of a longer recording.
 	part := strings.Replace(string(page), `"stats":{`, `"left":9,"stats":{`, 1)
 	file := filepath.Join(t.TempDir(), "saved.html")
 	if err := os.WriteFile(file, []byte(part), 0o666); err != nil {
@@ -75,12 +75,12 @@ func TestSavedPart(t *testing.T) {
 	}
 	p := newTab(t, "file://"+file, 1280, 800, false)
 	p.read()
-	if got, want := p.text("#top"), "a part of a recording: the first 100 of 109 frames"; !strings.Contains(got, want) {
+	if got, want := p.text("#top"), "part of a recording: the first 100 of 109 frames"; !strings.Contains(got, want) {
 		t.Errorf("no %q in %s", want, got)
 	}
 }
 
-// TestSavedSearch tries the search of a saved page on rows.
+// TestSavedSearch checks the search of a saved page.
 func TestSavedSearch(t *testing.T) {
 	got := module(t, `
 	const { search, wordsOf } = await import('/assets/saved_search.js');
@@ -88,7 +88,7 @@ func TestSavedSearch(t *testing.T) {
 	const rows = [
 		{ n: id(1), m: 'tools/call', a: 'outer', c: id(1) },
 		{ n: id(2), m: 'sampling/createMessage', c: id(2), p: id(1) },
-		{ n: id(3), a: 'the ANSWER of the client', c: id(2) },
+		{ n: id(3), a: 'the REPLY and more of the client', c: id(2) },
 		{ n: id(4), a: 'outer', c: id(1) },
 		{ n: id(5), m: 'ping', c: id(5) },
 		{ n: id(6), k: 'stderr', a: 'a word' },
@@ -99,7 +99,7 @@ func TestSavedSearch(t *testing.T) {
 	const why = new Map([[id(5), 'it failed']]);
 	const find = (text, calls) => [...search(rows, why, text, calls, (seq) => (seq === 4 ? 'in the frame' : '')) ?? ['all']].map((n) => Math.floor(n / 16384)).join();
 	return JSON.stringify([
-		wordsOf('a "b c" -d -"e f" "g'), find(' ', true), find('answer', false), find('Answer', true), find('"in the frame"', true), find('failed', true),
+		wordsOf('a "b c" -d -"e f" "g'), find(' ', true), find('reply', false), find('Reply', true), find('"in the frame"', true), find('failed', true),
 		find('word', true), find('-word -a', false), find('nothing', true), find('notifications', false),
 	]);`)
 	want := `[[{"not":false,"text":"a"},{"not":false,"text":"b c"},{"not":true,"text":"d"},{"not":true,"text":"e f"},{"not":false,"text":"g"}],` +
@@ -109,8 +109,7 @@ func TestSavedSearch(t *testing.T) {
 	}
 }
 
-// exported saves a recording in a format, and returns it with the header that
-// names the file.
+// exported exports a recording, and returns it with the header that names the file.
 func exported(t *testing.T, base, id, format string) (body []byte, disposition string) {
 	t.Helper()
 	res, err := http.Get(at(t, base, "/api/recordings/"+id+"/export?format="+format))
@@ -125,7 +124,7 @@ func exported(t *testing.T, base, id, format string) (body []byte, disposition s
 	return body, res.Header.Get("Content-Disposition")
 }
 
-// TestExports: each form that the menu offers is one that the program writes.
+// TestExports exports in each format of the menu.
 func TestExports(t *testing.T) {
 	dir := imported(t, "real-demo-2026-07-28")
 	base, _ := startWeb(t, dir, "@last")

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// serve is the server that is recorded: it answers each request, but for
-// "never" and, until "release", "hold", and before the answer to "flood" it sends as many log messages as
-// params.n says, at most params.rate of them a second if that is given. Each has
-// the time at which it was written. What is "say" goes to stderr too.
+// serve is the server that is recorded: it responds to each request except "never" and, until
+// "release", "hold". Before the response to "flood" it sends as many log messages as
+// params.n, at most params.rate a second if that is set, each with the time at which it was
+// written. The text of "say" goes to stderr, too.
 func serve() int {
 	in := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
@@ -102,7 +102,7 @@ func record(t *testing.T, dir string, flags ...string) *session {
 	return s
 }
 
-// ask sends a request and waits for its answer, unless the server never gives
+// ask sends a request and waits for its response, unless the server never gives
 // one.
 func (s *session) ask(method, params string) {
 	s.t.Helper()

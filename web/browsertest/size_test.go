@@ -11,9 +11,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// TestLarge opens 200,000 frames: what exists in the page is bounded by what is
-// in view, whatever is scrolled, and the memory too. How long it takes depends
-// on the machine, and is printed, not tested.
+// TestLarge opens 200,000 frames: scrolling does not increase the number of elements or the
+// memory. Times depend on the machine, and are only printed.
 func TestLarge(t *testing.T) {
 	longtest.Need(t)
 	n := 200_000
@@ -31,7 +30,7 @@ func TestLarge(t *testing.T) {
 			p.wait(fmt.Sprintf("document.querySelector('.foot').innerText.includes('%s frames') && !document.querySelector('.foot').innerText.includes('Reading')", grouped(n)))
 			all := eval[float64](p, "performance.now()")
 			if got := eval[int](p, "document.querySelectorAll('.pad > .row').length"); got > 60 {
-				t.Errorf("%d rows exist, of which some 25 are in view", got)
+				t.Errorf("%d rows exist, but about 25 are visible", got)
 			}
 			frames := eval[[]float64](p, scrollThrough)
 			heap := eval[float64](p, "(gc(), performance.memory.usedJSHeapSize / 1e6)")
@@ -56,7 +55,7 @@ func TestLarge(t *testing.T) {
 			p.keys("G")
 			p.wait(fmt.Sprintf("[...document.querySelectorAll('.pad .no')].some((e) => Number(e.textContent) >= %d)", n-1))
 			if got := p.text(".foot"); strings.Contains(got, "no response") {
-				t.Errorf("each call was answered, but the page says %s", got)
+				t.Errorf("each call has a response, but the page has %s", got)
 			}
 			p.picture("large-" + view)
 		})
@@ -84,7 +83,7 @@ const scrollThrough = `new Promise((done) => {
 	requestAnimationFrame(step);
 })`
 
-// grouped is a number as the page writes it.
+// grouped formats a number as the page does.
 func grouped(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

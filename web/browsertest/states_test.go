@@ -14,42 +14,42 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestEmpty: nothing has been recorded yet, and then something is.
+// TestEmpty shows a directory without recordings, and then a first one.
 func TestEmpty(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not-made-yet")
 	base, _ := startWeb(t, dir)
 	p := newTab(t, base, 1280, 800, false)
-	p.wait("/There are no recordings yet/.test(document.body.innerText) && /mcptap stdio --/.test(document.body.innerText)")
+	p.wait("/No recordings yet/.test(document.body.innerText) && /mcptap stdio --/.test(document.body.innerText)")
 	p.picture("state-empty")
 	s := record(t, dir)
 	s.ask("ping", `{}`)
 	p.wait("document.querySelector('.rec .status.live')")
 }
 
-// TestCutAndGaps: a recording that lacks something says what, and what to do.
+// TestCutAndGaps checks that an incomplete recording shows what is missing.
 func TestCutAndGaps(t *testing.T) {
 	dir := imported(t, "2025-11-25-unanswered-broken")
 	base, _ := startWeb(t, dir, "@last")
 	p := newTab(t, base, 1280, 800, false)
 	p.read()
-	if got := p.text(".banners"); !strings.Contains(got, "Cut off.") || !strings.Contains(got, "5 frames crossed while nothing could be recorded: #16–20") {
-		t.Errorf("the banners say: %s", got)
+	if got := p.text(".banners"); !strings.Contains(got, "Cut off.") || !strings.Contains(got, "5 frames crossed unrecorded: #16–20") {
+		t.Errorf("banners: %s", got)
 	}
 	if got := p.text(".foot"); !strings.Contains(got, "no response to 2 calls") {
-		t.Errorf("the foot says: %s", got)
+		t.Errorf("foot: %s", got)
 	}
 	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 response without a request") {
-		t.Errorf("the foot says: %s", got)
+		t.Errorf("foot: %s", got)
 	}
 	if rows := p.text(".pad > .row"); !strings.Contains(rows, "no response > 3.12 s") {
-		t.Errorf("it is not said for how long nobody answered:\n%s", rows)
+		t.Errorf("no waiting time of the unanswered call:\n%s", rows)
 	}
 	p.keys("eee")
-	p.wait("/a request that is not known/.test(document.querySelector('.detail-head').innerText)")
+	p.wait("/It has no request/.test(document.querySelector('.detail-head').innerText)")
 	p.picture("state-cut")
 }
 
-// TestDamaged: what can be read is shown, and how to get the rest.
+// TestDamaged checks that the readable part is shown, with the command for the rest.
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	id := traffic(t, dir, 50_000)
@@ -65,7 +65,7 @@ func TestDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In the middle of the frames, where the list of recordings does not look.
+	// In the middle of the frames, which the list of recordings does not read.
 	if _, err := f.WriteAt(make([]byte, 4096), info.Size()*3/4); err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +74,11 @@ func TestDamaged(t *testing.T) {
 	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
 	p.wait("/cannot be read further/.test(document.querySelector('.banners')?.innerText)")
 	if got := p.text(".banners"); !strings.Contains(got, "mcptap export --dir "+dir+" --salvage "+id) {
-		t.Errorf("the banner says: %s", got)
+		t.Errorf("banner: %s", got)
 	}
 	p.picture("state-damaged")
 
-	// And one of which not even the beginning can be read.
+	// A file whose beginning cannot be read.
 	if err := os.WriteFile(files[0], []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestDamaged(t *testing.T) {
 	p.wait("/cannot be read/.test(document.querySelector('.banners')?.innerText)")
 }
 
-// TestRemovedWhileOpen: what was read stays.
+// TestRemovedWhileOpen checks that the rows stay when the recording is removed.
 func TestRemovedWhileOpen(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, _ := startWeb(t, dir)
@@ -97,40 +97,39 @@ func TestRemovedWhileOpen(t *testing.T) {
 	run(t, dir, "rm", "--yes", "1ee9dfb0")
 	p.wait("/The recording was removed/.test(document.querySelector('.banners').innerText)")
 	if got := p.text(".pad > .row"); got != rows {
-		t.Errorf("the rows became %s", got)
+		t.Errorf("rows: %s", got)
 	}
 	p.picture("state-removed")
 	p.click(".banner .link")
-	p.wait("/There are no recordings/.test(document.body.innerText)")
-	// A link to what was never there.
+	p.wait("/No recordings yet/.test(document.body.innerText)")
+	// A link to a recording that never existed.
 	p.do(navigate(at(t, base, "/r/00000000")))
 	p.wait("/There is no recording 00000000/.test(document.querySelector('.banners')?.innerText)")
 	if got := p.text("main"); !strings.Contains(got, "mcptap ls --dir "+dir) || strings.Contains(got, "Loading") || strings.Contains(got, "Reading") || strings.Contains(got, "no frames") {
-		t.Errorf("the page says: %s", got)
+		t.Errorf("page: %s", got)
 	}
 }
 
-// TestDeadLinks: a link to a frame that there is none of, or with parts that mean
-// nothing, says so.
+// TestDeadLinks opens links to a missing frame, and with invalid parts.
 func TestDeadLinks(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/1ee9dfb0?f=999"), 1280, 800, false)
-	p.allow("500")
+	p.allow("404")
 	p.wait("/no such frame 999/.test(document.querySelector('.card .fault')?.innerText)")
 	if got := p.text(".card"); !strings.Contains(got, "mcptap show --dir "+dir+" 1ee9dfb0") || strings.Contains(got, "Loading") {
-		t.Errorf("the card says: %s", got)
+		t.Errorf("card: %s", got)
 	}
 	p.do(navigate(at(t, base, "/r/1ee9dfb0?f=seven")))
-	p.wait("/Nothing is known as f=seven/.test(document.querySelector('.banners')?.innerText)")
+	p.wait("/f=seven was ignored/.test(document.querySelector('.banners')?.innerText)")
 	p.do(navigate(at(t, base, "/r/1ee9dfb0?v=frames#17")))
-	p.wait("/Nothing is known as #17/.test(document.querySelector('.banners')?.innerText)")
+	p.wait("/#17 was ignored/.test(document.querySelector('.banners')?.innerText)")
 	if got := p.read(); got == "" {
-		t.Error("there are no rows")
+		t.Error("no rows")
 	}
 }
 
-// TestWaterfallClips: a bar that goes on beyond what is in view is marked.
+// TestWaterfallClips checks the mark of a bar that extends beyond the visible time.
 func TestWaterfallClips(t *testing.T) {
 	dir := t.TempDir()
 	id := writeRecording(t, dir, "clip", func(i int) (tap.Frame, bool) {
@@ -150,14 +149,14 @@ func TestWaterfallClips(t *testing.T) {
 	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
 	p.read()
 	got := eval[string](p, "[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => e.querySelector('.bar.clipped')).map((e) => e.querySelector('.no').innerText + ' ' + e.querySelector('.fall').title).join()")
-	if want := "19 clipped: it was open until 1:00.000 s, beyond what is in view"; got != want {
+	if want := "19 clipped: it was open until 1:00.000 s, beyond the visible time"; got != want {
 		t.Errorf("marked are %q, want %q", got, want)
 	}
 	p.picture("waterfall-clip")
 }
 
-// TestServerGone: the page says so, keeps what it has, and goes on when the
-// program is back.
+// TestServerGone checks that the page reports a lost server, keeps its rows, and continues when
+// the server is back.
 func TestServerGone(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, stop := startWeb(t, dir)
@@ -168,28 +167,27 @@ func TestServerGone(t *testing.T) {
 	p := newTab(t, at(t, base, "/r/1ee9dfb0"), 1280, 800, false)
 	rows := p.read()
 	stop()
-	p.wait("/mcptap does not answer.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
+	p.wait("/mcptap does not respond.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
 	if got := p.text(".pad > .row"); got != rows {
-		t.Errorf("the rows became %s", got)
+		t.Errorf("rows: %s", got)
 	}
 	p.picture("state-gone")
 	p.click(".row.call .name")
-	p.wait("/does not answer/.test(document.querySelector('.card .fault')?.innerText)")
-	again, _ := startWeb(t, dir, "--listen", u.Host)
-	// The program has another token now; with it this page goes on by itself.
-	p.wait("/was started anew and does not know this browser.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
-	newTab(t, again, 400, 300, false).wait("document.querySelector('.rec')")
-	p.wait("!/does not answer|does not know/.test(document.querySelector('.banners').innerText)")
+	p.wait("/does not respond/.test(document.querySelector('.card .fault')?.innerText)")
+	second, _ := startWeb(t, dir, "--listen", u.Host)
+	// The server has a new token; after a visit with it the first page continues.
+	p.wait("/was restarted and has a new token.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
+	newTab(t, second, 400, 300, false).wait("document.querySelector('.rec')")
+	p.wait("!/does not respond|new token/.test(document.querySelector('.banners').innerText)")
 	if got := p.text(".pad > .row"); strings.Count(got, "\n") != strings.Count(rows, "\n") {
-		t.Errorf("the rows became %s", got)
+		t.Errorf("rows: %s", got)
 	}
 	p.allow("ERR_CONNECTION")
 	p.allow("401")
 	p.allow("WebSocket connection")
 }
 
-// TestManyRecordings: of many the latest are listed, and all when somebody
-// asks for them or goes there.
+// TestManyRecordings checks that the latest of many recordings are listed, and all on demand.
 func TestManyRecordings(t *testing.T) {
 	const n = 350
 	dir := t.TempDir()

@@ -1,4 +1,4 @@
-package main
+package recording
 
 import (
 	"io"
@@ -15,10 +15,10 @@ func TestWriteKeepsModeAndLink(t *testing.T) {
 		t.Skip("needs modes and links")
 	}
 	text := func(name string) error {
-		return writeFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+		return WriteFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
 	}
 	recording := func(name string) error {
-		return writeRecording(name, func(name string) error { return os.WriteFile(name, []byte("new"), 0o600) })
+		return Save(name, func(name string) error { return os.WriteFile(name, []byte("new"), 0o600) })
 	}
 	for what, write := range map[string]func(string) error{"text": text, "recording": recording} {
 		dir := t.TempDir()

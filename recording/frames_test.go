@@ -1,4 +1,4 @@
-package recorded
+package recording
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/tap"
 )
 
 // Files are distinguished by content, and an error names the file.
-func TestLoad(t *testing.T) {
+func TestFrames(t *testing.T) {
 	const frames = `{"v":1,"type":"recording"}` + "\n" +
 		`{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"to_server","raw":"{\"id\":1,\"method\":\"a\"}\n"}` + "\n" +
 		`{"v":1,"type":"end","status":"ended","frames":1}`
@@ -38,7 +38,7 @@ func TestLoad(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := Load(t.Context(), path, replay.Options{})
+			rec, err := mock.Load(Frames(t.Context(), path), replay.Options{})
 			if c.want != "" {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 					t.Errorf("%v, want %s", err, c.want)
@@ -53,7 +53,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Load(t.Context(), filepath.Join(t.TempDir(), "none.txtar"), replay.Options{}); err == nil {
+	if _, err := mock.Load(Frames(t.Context(), filepath.Join(t.TempDir(), "none.txtar")), replay.Options{}); err == nil {
 		t.Error("no error")
 	}
 	if IsText(t.TempDir()) {
@@ -62,32 +62,26 @@ func TestLoad(t *testing.T) {
 }
 
 // When the context ends, so does the reading.
-func TestLoadEnds(t *testing.T) {
+func TestFramesEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
-	if err := os.WriteFile(path, []byte("-- to_server --\n{\"id\":1,\"method\":\"a\"}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("-- to_server --\n{}\n", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	if rec, err := Load(ctx, path, replay.Options{}); err != nil || rec.Requests() != 1 {
-		t.Error(err)
-	}
 	n := 0
-	for f, err := range until(ctx, func(yield func(tap.Frame, error) bool) {
-		for yield(tap.Frame{Seq: 1}, nil) {
-		}
-	}) {
-		if n++; n == 1000 {
+	for f, err := range Frames(ctx, path) {
+		if n++; n == 500 {
 			end()
 		}
-		if n > 2000 {
-			t.Fatal("it does not end")
-		}
-		if err != nil && (n <= 1000 || f.Seq != 0 || err != context.Canceled) {
+		if err != nil && (n <= 500 || f.Seq != 0 || !errors.Is(err, context.Canceled)) {
 			t.Error(n, f, err)
 		}
 	}
-	if rec, err := Load(ctx, path, replay.Options{}); rec != nil || !errors.Is(err, context.Canceled) {
+	if n > 600 {
+		t.Errorf("%d frames", n)
+	}
+	if rec, err := mock.Load(Frames(ctx, path), replay.Options{}); rec != nil || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/store"
+)
+
+// opener returns what opens recordings, and makes them of texts and bundles.
+func (a *app) opener() *recording.Opener {
+	return &recording.Opener{Dir: a.dataDir, Temp: a.tempDir, Now: a.now, Label: labelOf}
+}
+
+// open opens the recording that an argument names.
+func (a *app) open(ctx context.Context, arg string) (*recording.File, error) {
+	return a.opener().Open(ctx, arg)
+}
+
+// findSession returns the file of the recording that an argument names, and the number
+// of the session, 0 for all.
+func (a *app) findSession(arg string) (path string, session int, err error) {
+	return a.opener().Path(a.ctx, arg)
+}
+
+// tempDir makes a directory that is removed when the command ends.
+func (a *app) tempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "mcptap-")
+	a.temp = append(a.temp, dir)
+	return dir, err
+}
+
+// removeTemp removes what tempDir made.
+func (a *app) removeTemp() {
+	for _, dir := range a.temp {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// labelOf returns the label of a recording that has none.
+func labelOf(command []string, file string) string {
+	if len(command) > 0 {
+		return labelFor(command)
+	}
+	return tidyName(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+}
+
+// errWhole is for commands that take no part of a recording.
+var errWhole = errors.New("takes a whole recording, not a session of one")
+
+// find returns the file of an argument that must name a whole recording, not a text, a
+// bundle or a session.
+func (a *app) find(arg string) (string, error) {
+	dir, err := a.dataDir()
+	if err != nil {
+		return "", err
+	}
+	path, session, err := store.Resolve(dir, arg)
+	if err == nil && session > 0 {
+		err = fmt.Errorf("%s: this %w", quote(arg), errWhole)
+	}
+	return path, err
+}
+
+// completeRecording offers the ids of recordings to the shell.
+func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return store.Completions(dir, prefix), cobra.ShellCompDirectiveDefault
+}
+
+func addForce(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "force", false, "overwrite the file if it exists")
+}
+
+// checkOutput returns an error if the output file of a flag exists, unless force is set.
+// Pipes and devices may exist.
+func checkOutput(flag, name string, force bool) error {
+	if info, err := os.Stat(name); name == "" || name == "-" || force || err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")
+}

@@ -1,0 +1,66 @@
+// Package wholefile replaces files whole or not at all. The mode of a file stays, and so
+// does a symbolic link: the file that it leads to is replaced.
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Write writes a file. An existing pipe or device is written to as it is.
+func Write(name string, write func(io.Writer) error) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	target := linkTarget(name)
+	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	err = errors.Join(write(f), f.Close())
+	if err == nil {
+		err = Move(f.Name(), target)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// TempDir makes a temporary directory on the file system of the file to replace.
+func TempDir(name string) (string, error) {
+	return os.MkdirTemp(filepath.Dir(linkTarget(name)), ".mcptap-*")
+}
+
+// Move moves a file to name, and gives it the mode of the file that it replaces.
+func Move(made, name string) error {
+	target := linkTarget(name)
+	if info, err := os.Stat(target); err == nil {
+		if err := os.Chmod(made, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return os.Rename(made, target)
+}
+
+// linkTarget returns the target of a link, which may not exist.
+func linkTarget(name string) string {
+	for range 40 { // as many as Linux follows
+		to, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(name), to)
+		}
+		name = to
+	}
+	return name
+}

@@ -1,0 +1,176 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
+)
+
+// ImportOptions change the header of an imported recording.
+type ImportOptions struct {
+	NewID bool
+	Label string // "" to keep it
+}
+
+// Import makes a recording in a directory from a text, and returns its path. The name is
+// that of the text, for messages and the label.
+func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name string, opt ImportOptions) (path string, err error) {
+	r, err := text.NewReader(in)
+	if err != nil {
+		if strings.EqualFold(filepath.Ext(name), ".har") {
+			err = &text.Error{Problem: "HTTP Archives cannot be imported", Hint: "to import a recording elsewhere, export it as .ndjson or .txtar"}
+		}
+		return "", err
+	}
+	h := r.Head().Header
+	if opt.NewID {
+		h.ID = ""
+	}
+	if opt.Label != "" {
+		h.Label = opt.Label
+	}
+	if h.ID != "" && !IsID(h.ID) {
+		return "", &text.Error{Problem: fmt.Sprintf("invalid id %.200q: want eight hex digits", h.ID), Hint: "use --new-id"}
+	}
+	o.complete(&h, name)
+	if err := checkFree(dir, h.ID); err != nil {
+		return "", err
+	}
+	return writeText(ctx, dir, h, r)
+}
+
+// fromText makes a temporary recording of a text, and sets its head.
+func (o *Opener) fromText(ctx context.Context, file *File) (path string, err error) {
+	dir, err := o.Temp()
+	if err != nil {
+		return "", err
+	}
+	in, r, err := openText(file.Name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	h := r.Head().Header
+	o.complete(&h, file.Name)
+	path, err = writeText(ctx, dir, h, r)
+	head := r.Head()
+	file.Text = &head
+	return path, named(file.Name, err)
+}
+
+// writeText makes a recording in a directory from the frames of a text.
+func writeText(ctx context.Context, dir string, h tap.Header, r text.Reader) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, store.FileName(h))
+	return path, Make(ctx, path, h, text.Frames(r), nil, func() store.End {
+		head := r.Head() // NDJSON has the end of the recording in its last line
+		return store.End{At: head.End, Cut: head.Status != "" && head.Status != "ended"}
+	})
+}
+
+// Frames yields the frames of the file at path, each whole: a recording, or a text, of
+// which no recording is made. An error, and the end of ctx, ends them. The error names
+// the file.
+func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		var frames iter.Seq2[tap.Frame, error]
+		isText := IsText(path)
+		if isText {
+			in, r, err := openText(path)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			defer in.Close()
+			frames = text.Frames(r)
+		} else {
+			rec, err := store.Open(path)
+			if err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			rec.SetMaxRaw(math.MaxInt64)
+			frames = rec.Frames(0)
+		}
+		for f, err := range frames {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				if isText { // package store names the file
+					err = named(path, err)
+				}
+				yield(tap.Frame{}, err)
+				return
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+// openText opens a text.
+func openText(name string) (*os.File, text.Reader, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := text.NewReader(f)
+	if err != nil {
+		return nil, nil, errors.Join(named(name, err), f.Close())
+	}
+	return f, r, nil
+}
+
+// named adds the name of a file to an error.
+func named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// complete fills in the missing fields of a header. An id that may not become part of a
+// file name is replaced.
+func (o *Opener) complete(h *tap.Header, name string) {
+	if !IsID(h.ID) {
+		h.ID = store.NewID()
+	}
+	if h.Start.IsZero() {
+		h.Start = o.Now()
+	}
+	h.Start = h.Start.UTC()
+	if h.Transport == "" {
+		h.Transport = "stdio"
+	}
+	if h.Label == "" {
+		h.Label = o.Label(h.Command, name)
+	}
+}
+
+// IsID reports whether an id is one that this program makes.
+func IsID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
+
+// checkFree returns an error if a recording in the directory has the id.
+func checkFree(dir, id string) error {
+	names, err := fs.Glob(os.DirFS(dir), "*-"+id+store.Ext)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return &text.Error{
+		Problem: fmt.Sprintf("recording %s already exists: %s", id, names[0]),
+		Hint:    "use --new-id to import it under another id",
+	}
+}

@@ -1,0 +1,179 @@
+// Package recording opens what a person names, and copies, converts and saves
+// recordings. A name is that of a recording, by its path, id or label, of a text of a
+// recording, or of a bundle; with #2 at the end it is that of a session.
+//
+// Commands read every one of these as a recording in the file format of package store:
+// [Opener.Open] makes a temporary one of a text or a bundle.
+package recording
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
+)
+
+// A Source is a recording that is read from its first frame to its last: all of it, the
+// readable part of it, or a session of it.
+type Source interface {
+	// Info describes the recording as it is now.
+	Info() (store.Info, error)
+	// Frames yields the frames with a number above after, as far as they exist now.
+	Frames(after uint64) iter.Seq2[tap.Frame, error]
+	// WriteRaw writes all bytes of the frame that was yielded last.
+	WriteRaw(w io.Writer, f tap.Frame) error
+}
+
+// An Opener opens what a person names.
+type Opener struct {
+	// Dir returns the data directory, which has the recordings that are not named by
+	// a path.
+	Dir func() (string, error)
+	// Temp makes a directory for recordings made of texts and bundles. The caller
+	// removes it.
+	Temp func() (string, error)
+	// Now returns the time, for a text without one.
+	Now func() time.Time
+	// Label returns the label of a recording that has none, by the command of its
+	// server, which may be empty, and the name of its file.
+	Label func(command []string, file string) string
+}
+
+// A File is an open recording.
+type File struct {
+	*store.Recording
+	// Name is the argument without the session.
+	Name string
+	// Session is the number of the session that was named, 0 for all.
+	Session int
+	// Text is the head of the text that the recording was made of, as it stands there,
+	// nil if it was made of none.
+	Text *text.Head
+}
+
+// Open opens the recording that arg names. Whether the session exists is not checked.
+func (o *Opener) Open(ctx context.Context, arg string) (*File, error) {
+	file := &File{}
+	path, err := o.find(ctx, arg, file)
+	if err == nil {
+		file.Recording, err = store.Open(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Path returns the path of the recording that arg names, which may be damaged, and the
+// number of the session, 0 for all.
+func (o *Opener) Path(ctx context.Context, arg string) (path string, session int, err error) {
+	var file File
+	path, err = o.find(ctx, arg, &file)
+	return path, file.Session, err
+}
+
+// find finds or makes the recording that arg names, and describes it.
+func (o *Opener) find(ctx context.Context, arg string, file *File) (path string, err error) {
+	file.Name, file.Session, err = store.CutSession(arg)
+	switch {
+	case err != nil:
+		return "", err
+	case IsBundle(file.Name):
+		return o.fromBundle(ctx, file.Name)
+	case IsText(file.Name):
+		return o.fromText(ctx, file)
+	}
+	dir, err := o.Dir()
+	if err != nil {
+		return "", err
+	}
+	path, file.Session, err = store.Resolve(dir, arg)
+	return path, err
+}
+
+// Source returns the session that was named, or the whole recording.
+func (f *File) Source(ctx context.Context) (Source, error) {
+	if f.Session == 0 {
+		return f.Recording, nil
+	}
+	return Session(ctx, f.Recording, f.Session)
+}
+
+// Selected returns the number of the session to select among the frames of a recording,
+// 0 for all. It is an error if a recording on stdio has no such session; how many
+// sessions HTTP traffic has is known only after reading it.
+func Selected(rec *store.Recording, number int) (int, error) {
+	if number == 0 {
+		return 0, nil
+	}
+	info, err := rec.Info()
+	switch {
+	case err != nil:
+		return 0, err
+	case info.Header.Transport == "http":
+		return number, nil
+	case number > 1:
+		return 0, NoSession(rec.Path(), 1, number)
+	}
+	return 0, nil
+}
+
+// NoSession returns the error for a session that a recording with n sessions lacks.
+func NoSession(path string, n, number int) error {
+	sessions := "one session"
+	if n != 1 {
+		sessions = fmt.Sprintf("%d sessions", n)
+	}
+	return fmt.Errorf("%q has %s, so there is no #%d", filepath.Base(path), sessions, number)
+}
+
+// TextSession returns the name of the text that arg names, and the number of its
+// session, 0 for all. It reports false if arg does not name a text.
+func TextSession(arg string) (name string, session int, ok bool) {
+	name, session, err := store.CutSession(arg)
+	return name, session, err == nil && IsText(name)
+}
+
+// IsText reports whether a file is not a recording. Recordings have zero bytes near
+// their start, texts have none. A file that cannot be read is a text, so that reading it
+// reports the error.
+func IsText(name string) bool {
+	if strings.HasSuffix(name, store.Ext) || !isRegular(name) {
+		return false
+	}
+	head, err := headOf(name, 4096)
+	return err != nil || bytes.IndexByte(head, 0) < 0
+}
+
+// IsBundle reports whether a file is a zip archive, which bundles are.
+func IsBundle(name string) bool {
+	if !isRegular(name) {
+		return false
+	}
+	head, _ := headOf(name, 4)
+	return string(head) == "PK\x03\x04" || string(head) == "PK\x05\x06"
+}
+
+func isRegular(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// headOf returns the first bytes of a file.
+func headOf(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
