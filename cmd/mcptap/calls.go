@@ -47,20 +47,13 @@ func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tre
 		t.gap = " "
 		t.offset++ // for the sign of relative times
 	}
+	t.choose = t.setColumns
 	t.choose()
 	return t
 }
 
-// withLabel is like the method of [textRows].
-func (t *callRows) withLabel(label string, when func(time.Duration) string) {
-	if label != "" {
-		t.setLabel(label, when)
-		t.choose()
-	}
-}
-
-// choose selects the columns.
-func (t *callRows) choose() {
+// setColumns selects the columns for the width.
+func (t *callRows) setColumns() {
 	t.cols = []column{
 		{title: "NO", right: true}, {title: "TIME", right: true, rank: 2}, {title: " "}, {title: "STATUS"},
 		{title: "TOOK", right: true, rank: 1}, {title: "PARTS", right: true, rank: 3},
@@ -330,7 +323,8 @@ func (t *callRows) flush() error {
 		return nil
 	}
 	return t.print(callCells{
-		arrow: arrows[repeated.lane], lane: repeated.lane, title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
+		arrow: arrows[repeated.lane], lane: repeated.lane,
+		title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
 	})
 }
 

@@ -209,9 +209,11 @@ func skippedWords(e *view.Entry) string {
 
 // skippedRoles names the roles in counts of omitted entries.
 var skippedRoles = [session.Roles]string{
-	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests", session.RoleCancel: "cancel",
-	session.RoleProgress: "progress", session.RoleLog: "log", session.RoleNotification: "notifications", session.RoleInterim: "interim responses",
-	session.RoleResponse: "responses", session.RoleLate: "late responses", session.RoleRepeat: "other responses", session.RoleOrphan: "orphans",
+	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests",
+	session.RoleCancel: "cancel", session.RoleProgress: "progress", session.RoleLog: "log",
+	session.RoleNotification: "notifications", session.RoleInterim: "interim responses",
+	session.RoleResponse: "responses", session.RoleLate: "late responses",
+	session.RoleRepeat: "other responses", session.RoleOrphan: "orphans",
 	session.RoleUnmatched: "unmatched", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
 	session.RoleReplay: "sent again",
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/mcptap/mcptap/demo"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const demoLong = `Records two sessions between a built-in client and a built-in server, one with the
@@ -122,12 +124,12 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 		width = max(width-2, 20)
 	}
 	p := newTextRows(w, a.palette(), width, info)
-	v := newViewer()
+	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			return res, err
 		}
-		r := v.row(&f)
+		r := view.NewRow(tracker.Add(&f))
 		if r.Method == "tools/call" && r.Kind == "request" && res.call == 2 {
 			res.call = f.Seq
 		}

@@ -96,7 +96,8 @@ func (p *pager) wait() error {
 	defer signal.Stop(interrupts)
 	var failed *exec.ExitError
 	if err := p.cmd.Wait(); errors.As(err, &failed) && failed.ExitCode() == 127 {
-		return withHint(fmt.Errorf("pager %s: not found", quote(p.command)), "set PAGER to another program, or pass --no-pager")
+		return withHint(fmt.Errorf("pager %s: not found", quote(p.command)),
+			"set PAGER to another program, or pass --no-pager")
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func (p *prettyWriter) hint(why string) error {
 var jsonColors = func() *pretty.Style {
 	in := func(s style) [2]string { return [2]string{"\x1b[" + string(s) + "m", "\x1b[0m"} }
 	return &pretty.Style{
-		Key: in(cyan), String: in(green), Escape: in(green), Number: in(magenta), True: in(magenta), False: in(magenta), Null: in(magenta),
+		Key: in(cyan), String: in(green), Escape: in(green), Number: in(magenta), True: in(magenta), False: in(magenta),
+		Null: in(magenta),
 	}
 }()
 
@@ -103,7 +104,8 @@ func (s *screenWriter) Write(b []byte) (int, error) {
 		head = head[:i]
 	}
 	s.left = 0
-	head = append(bytes.ToValidUTF8(head, nil), fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", formatSize(maxScreen))...)
+	head = append(bytes.ToValidUTF8(head, nil),
+		fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", formatSize(maxScreen))...)
 	if _, err := s.w.Write(head); err != nil {
 		return 0, err
 	}

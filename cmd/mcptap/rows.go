@@ -34,24 +34,20 @@ const (
 )
 
 func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
-	t := &textRows{rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration}
+	t := &textRows{
+		rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration,
+	}
+	t.choose = t.setColumns
 	t.choose()
 	return t
 }
 
-// withLabel prepares for rows of several recordings, which begin with a label.
-func (t *textRows) withLabel(label string, when func(time.Duration) string) {
-	if label != "" {
-		t.setLabel(label, when)
-		t.choose()
-	}
-}
-
-// choose selects the columns.
-func (t *textRows) choose() {
+// setColumns selects the columns for the width.
+func (t *textRows) setColumns() {
 	t.cols = []column{
 		{title: "NO", right: true}, {title: "TIME", right: true, rank: 3}, {title: "EXCH", right: true, rank: 6}, {},
-		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2}, {title: "SIZE", right: true, rank: 5},
+		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2},
+		{title: "SIZE", right: true, rank: 5},
 	}
 	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, latencyWidth, 0}
 	if t.http && (t.width == 0 || t.width >= wide) {
@@ -95,7 +91,8 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 		title.style = bold
 	}
 	err := t.write([]cell{
-		{strconv.FormatUint(p.Message.Seq, 10), dim}, {t.when(p.At), dim}, {exchange, dim}, {arrows[p.Lane], laneStyles[p.Lane]},
+		{strconv.FormatUint(p.Message.Seq, 10), dim}, {t.when(p.At), dim}, {exchange, dim},
+		{arrows[p.Lane], laneStyles[p.Lane]},
 		{fit(rowKind(r), kindWidth), kindStyle}, {to, dim}, {fit(took, latencyWidth), plain}, {size, dim},
 	}, title)
 	for _, d := range deltas {

@@ -296,7 +296,8 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			Lost      bool   `json:"lost,omitempty"` // its stream has ended
 			Recording string `json:"recording,omitempty"`
 		}{
-			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method, q.Subject,
+			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method,
+			q.Subject,
 			q.Status.String(), q.Lost, recording,
 		}
 		if err := writeJSON(w, line); err != nil {
@@ -426,9 +427,12 @@ func refOrNil(r session.Ref) *session.Ref {
 func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	c, title := n.Call, n.Title()
 	j := jsonCall{
-		V: jsonVersion, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index, Lane: c.Lane.String(), Exchange: c.Exchange, At: int64(c.At),
-		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Arguments: title.Args, Result: title.Result, Revision: string(c.Revision), Status: c.Status.String(),
-		Answer: refOrNil(c.Answer), ErrorCode: c.ErrorCode, ErrorText: c.ErrorText, Parent: refOrNil(c.Parent), Guess: c.Guess,
+		V: jsonVersion, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index,
+		Lane: c.Lane.String(), Exchange: c.Exchange, At: int64(c.At),
+		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Arguments: title.Args, Result: title.Result,
+		Revision: string(c.Revision), Status: c.Status.String(),
+		Answer: refOrNil(c.Answer), ErrorCode: c.ErrorCode, ErrorText: c.ErrorText,
+		Parent: refOrNil(c.Parent), Guess: c.Guess,
 		TaskID: c.TaskID, TaskState: c.TaskStatus, Notes: c.Notes.Names(), Requests: c.Requests, Nested: c.Nested,
 		Skipped: c.Skipped, Counts: map[string]uint64{}, BytesToServer: c.BytesToServer, BytesToClient: c.BytesToClient,
 	}
@@ -448,7 +452,8 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 		j.FirstAnswer = int64(c.FirstAnswer - c.At)
 	}
 	if c.Cancel != (session.Ref{}) {
-		j.Cancel = &jsonCancel{c.Cancel, map[tap.Lane]string{tap.ToServer: "client", tap.ToClient: "server"}[c.CancelledBy], c.CancelReason}
+		by := map[tap.Lane]string{tap.ToServer: "client", tap.ToClient: "server"}[c.CancelledBy]
+		j.Cancel = &jsonCancel{c.Cancel, by, c.CancelReason}
 	}
 	for i := range c.Asked {
 		e := &c.Asked[i]
@@ -470,7 +475,8 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 
 func newJSONMessage(p *session.Part) jsonMessage {
 	m := jsonMessage{
-		Ref: p.Message, Lane: p.Lane.String(), At: int64(p.At), Exchange: p.Exchange, Role: p.Role.String(), Kind: p.Kind.String(),
+		Ref: p.Message, Lane: p.Lane.String(), At: int64(p.At), Exchange: p.Exchange,
+		Role: p.Role.String(), Kind: p.Kind.String(),
 		Method: p.Method, Late: p.Late, Guess: p.Guess, Request: refOrNil(p.Request), Clash: refOrNil(p.Clash),
 	}
 	if m.Request != nil {

@@ -67,7 +67,8 @@ func newShow(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl, func() error { return o.run(cmd.Context(), a, args) })
+			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl,
+				func() error { return o.run(cmd.Context(), a, args) })
 		},
 		Annotations:           map[string]string{wordsAnnotation: "yes"},
 		DisableFlagsInUseLine: true,
@@ -92,7 +93,8 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.payload, "payload", false, "with --json, include the bytes of every frame")
 	f.BoolVar(&o.curl, "curl", false, "print a curl command that repeats the HTTP request of a frame")
 	addNoPager(cmd, &o.noPager)
-	_ = cmd.RegisterFlagCompletionFunc("lane", cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("lane",
+		cobra.FixedCompletions([]string{"to_server", "to_client", "stderr", "lifecycle"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"since", "until"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
@@ -150,7 +152,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 // hintLive prints which of several live recordings @live selects.
 func (a *app) hintLive(path string) {
 	if n := len(liveIn(filepath.Dir(path))); n > 1 {
-		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n, filepath.Base(path)))
+		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n,
+			filepath.Base(path)))
 	}
 }
 
@@ -177,7 +180,8 @@ func (o *showOptions) check(words *showWords) error {
 	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
 		return errors.New("--follow, --lane, --since and --until cannot be used with a frame number")
 	case o.lane != "" && o.byCall():
-		return withHint(errors.New("--lane cannot be used with calls"), "use the filter dir:to_client for calls by the server")
+		return withHint(errors.New("--lane cannot be used with calls"),
+			"use the filter dir:to_client for calls by the server")
 	case o.tree && o.json:
 		return withHint(errors.New("--tree and --json cannot be combined"), "use --calls --json")
 	}

@@ -19,7 +19,8 @@ import (
 const maxCurlBody = 64 << 10
 
 // curlSkips are header fields that curl sets by itself, or that belong to one connection.
-var curlSkips = []string{"Host", "Content-Length", "Connection", "Keep-Alive", "Transfer-Encoding", "Accept-Encoding", "Te", "Trailer", "Upgrade", "Expect"}
+var curlSkips = []string{"Host", "Content-Length", "Connection", "Keep-Alive", "Transfer-Encoding", "Accept-Encoding",
+	"Te", "Trailer", "Upgrade", "Expect"}
 
 // showCurl prints a curl command that repeats the HTTP request of a frame: any frame of an
 // exchange names its request. The command goes to the server, not to the tap.
@@ -36,7 +37,9 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		return withHint(fmt.Errorf("--curl: frame #%d %s", number, cause), wayOut)
 	}
 	if f.Exchange == 0 {
-		return fail("did not cross HTTP", fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", shellQuote(arg), number, a.dirArg()))
+		return fail("did not cross HTTP",
+			fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", shellQuote(arg), number,
+				a.dirArg()))
 	}
 	var head tap.Event
 	var body bytes.Buffer
@@ -53,7 +56,8 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		}
 		switch {
 		case f2.Form == tap.FormText || f2.Form == tap.FormBinary:
-			return fail("is a WebSocket message, which curl cannot send", fmt.Sprintf("`mcptap replay %s --only '#%d'%s --to URL` sends it", shellQuote(arg), number, a.dirArg()))
+			return fail("is a WebSocket message, which curl cannot send",
+				fmt.Sprintf("`mcptap replay %s --only '#%d'%s --to URL` sends it", shellQuote(arg), number, a.dirArg()))
 		case f2.Lane == tap.Lifecycle:
 			e, err := tap.ParseEvent(f2.Raw)
 			if err != nil {
@@ -81,7 +85,8 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 	if head.Method == "" {
 		return fail("belongs to an HTTP request without a head", "`mcptap show REC --http` lists what was recorded of it")
 	}
-	return printCurl(a.stdout, info.Header.Upstream+head.Target, &head, body.Bytes(), fmt.Sprintf("mcptap show %s %d --raw%s", shellQuote(arg), bodySeq, a.dirArg()))
+	return printCurl(a.stdout, info.Header.Upstream+head.Target, &head, body.Bytes(),
+		fmt.Sprintf("mcptap show %s %d --raw%s", shellQuote(arg), bodySeq, a.dirArg()))
 }
 
 // printCurl writes the command. A body that is large, or not text, is read from the standard

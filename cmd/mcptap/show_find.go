@@ -48,7 +48,8 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 	}
 	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
 	one.take(new(session.Tracker).Add(&f))
-	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }) {
+	pairs := func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }
+	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, pairs) {
 		one.row.Messages = nil // their calls are unknown
 		return one, nil
 	}
@@ -97,7 +98,8 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		if exchange != 0 && f.Exchange == exchange {
 			switch {
 			case next.Event.Name == tap.EventResponse && next.Event.Status >= 400:
-				one.refusal = escape(joinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)) + fmt.Sprintf(" in #%d", f.Seq)
+				status := joinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)
+				one.refusal = fmt.Sprintf("%s in #%d", escape(status), f.Seq)
 			case f.Lane == tap.ToClient && one.refusal != "" && one.refusalBody == 0:
 				one.refusalBody = f.Seq
 			}

@@ -106,12 +106,12 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	var frames []tap.Frame
 	responses := map[uint64]map[int]session.Part{}
 	kinds := map[string]int{}
-	v := newViewer()
+	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := v.row(&f)
+		r := view.NewRow(tracker.Add(&f))
 		r.Messages = slices.Clone(r.Messages)
 		rows, frames = append(rows, r), append(frames, f)
 		for _, p := range r.Messages {

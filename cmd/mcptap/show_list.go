@@ -44,12 +44,14 @@ type lister struct {
 	partial bool   // not all frames were read
 }
 
-func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel view.Selection, label string) (*lister, error) {
+func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel view.Selection,
+	label string) (*lister, error) {
 	var err error
 	if sel.Span, err = o.span(a, info); err != nil {
 		return nil, err
 	}
-	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64, w: bufio.NewWriterSize(a.stdout, 32<<10)}
+	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64,
+		w: bufio.NewWriterSize(a.stdout, 32<<10)}
 	l.Listing = view.NewListing(sel, view.Options{
 		Calls: o.byCall(), Flat: o.json, Diff: o.diff, Stderr: o.stderr, Plumbing: o.http || o.json,
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
@@ -74,8 +76,6 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 		}
 		return p
 	}
-	live := info
-	extendLive(&live, a.now())
 	when := clock(info.Header.Start, a.zone)
 	if l.o.byCall() {
 		calls := newCallRows(l.w, a.palette(), a.width(), info, l.o.tree)
@@ -83,7 +83,8 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 		calls.withLabel(l.label, when)
 		return calls
 	}
-	frames := newTextRows(l.w, a.palette(), a.width(), live)
+	extendLive(&info, a.now())
+	frames := newTextRows(l.w, a.palette(), a.width(), info)
 	frames.withLabel(l.label, when)
 	return frames
 }
@@ -193,7 +194,8 @@ func (l *lister) finishCalls(info store.Info) error {
 
 // summary returns the summary of the listing.
 func (l *lister) summary(info store.Info) *summary {
-	s := &summary{Summary: l.Summary(), info: info, selected: !l.All(), pending: l.Pending(), label: l.label, byCall: l.o.byCall(), partial: l.partial}
+	s := &summary{Summary: l.Summary(), info: info, selected: !l.All(), pending: l.Pending(), label: l.label,
+		byCall: l.o.byCall(), partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)
 		if info.Status != store.Live || x.Over {

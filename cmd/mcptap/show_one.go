@@ -51,7 +51,8 @@ func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
 	case err != nil || one.row.Kind != jsonrpc.Request.String():
 	case ok:
 		err = printBelow(w, a, rec, response.Message.Seq, func(f *oneFrame) string {
-			return fmt.Sprintf("%s #%d after %s", paintFailure(a, response.Kind.String(), f.message.IsFailure()), f.frame.Seq, formatDuration(response.Latency))
+			return fmt.Sprintf("%s #%d after %s", paintFailure(a, response.Kind.String(), f.message.IsFailure()), f.frame.Seq,
+				formatDuration(response.Latency))
 		})
 	case len(one.responses) == 0 && one.refusalBody > 0:
 		err = printBelow(w, a, rec, one.refusalBody, func(f *oneFrame) string {
@@ -164,7 +165,8 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 }
 
 var laneWords = [tap.Lanes]string{
-	tap.Lifecycle: "event of the run", tap.ToServer: "to the server", tap.ToClient: "to the client", tap.Stderr: "the server's stderr",
+	tap.Lifecycle: "event of the run", tap.ToServer: "to the server", tap.ToClient: "to the client",
+	tap.Stderr: "the server's stderr",
 }
 
 // formWords describes the forms other than stdio.

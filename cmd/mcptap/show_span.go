@@ -68,7 +68,8 @@ func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 	switch {
 	case m.clock:
 		start := info.Header.Start.In(zone)
-		t := time.Date(start.Year(), start.Month(), start.Day(), m.wall.Hour(), m.wall.Minute(), m.wall.Second(), m.wall.Nanosecond(), zone)
+		t := time.Date(start.Year(), start.Month(), start.Day(), m.wall.Hour(), m.wall.Minute(), m.wall.Second(),
+			m.wall.Nanosecond(), zone)
 		if next := t.AddDate(0, 0, 1); t.Add(m.unit).Before(start) && next.Sub(start) <= info.Duration {
 			t = next
 		}

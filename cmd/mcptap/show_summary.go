@@ -50,7 +50,8 @@ func (s *summary) print(l *lines, p palette, width int) {
 		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
 	}
 	for _, g := range s.info.Gaps {
-		s.paragraph(l, p, width, "missing: ", []string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, red)
+		s.paragraph(l, p, width, "missing: ",
+			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, red)
 	}
 	for _, n := range s.notes() {
 		s.paragraph(l, p, width, "", []string{n}, plain)

@@ -129,7 +129,8 @@ func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 func frameNumber(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || n == 0 {
-		return 0, withHint(fmt.Errorf("invalid frame number %s", quote(s)), "the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
+		return 0, withHint(fmt.Errorf("invalid frame number %s", quote(s)),
+			"the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
 	}
 	return n, nil
 }
@@ -262,7 +263,8 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 			}
 		}
 	}
-	return filter.Seen{Methods: frequent(counts[0]), Tools: frequent(counts[1]), Prompts: frequent(counts[2]), URIs: frequent(counts[3])}
+	return filter.Seen{Methods: frequent(counts[0]), Tools: frequent(counts[1]), Prompts: frequent(counts[2]),
+		URIs: frequent(counts[3])}
 }
 
 func frequent(counts map[string]int) []string {

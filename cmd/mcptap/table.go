@@ -140,6 +140,7 @@ type rowTable struct {
 	when    func(time.Duration) string // formats the time at an offset
 	prefix  string                     // precedes each row
 	gap     string                     // precedes the title
+	choose  func()                     // sets cols and widths
 	cols    []column
 	widths  []int // of cols; 0 omits a column
 	started bool  // the column titles are printed
@@ -148,7 +149,8 @@ type rowTable struct {
 func newRowTable(w *bufio.Writer, paint palette, width int, info store.Info) rowTable {
 	return rowTable{
 		w: w, paint: paint, width: width, gap: "  ", when: formatOffset,
-		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)), offset: max(len("0.000s"), len(formatOffset(info.Duration))),
+		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
+		offset: max(len("0.000s"), len(formatOffset(info.Duration))),
 	}
 }
 
@@ -165,14 +167,19 @@ func clock(start time.Time, zone *time.Location) func(time.Duration) string {
 	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
 }
 
-// setLabel makes rows begin with a label and have the time of day.
-func (t *rowTable) setLabel(label string, when func(time.Duration) string) {
+// withLabel prepares for rows of several recordings: they begin with a label, if it is not
+// empty, and have the time of day.
+func (t *rowTable) withLabel(label string, when func(time.Duration) string) {
+	if label == "" {
+		return
+	}
 	n := labelWidth
 	if t.width > 0 {
 		n = min(n, t.width/5)
 	}
 	t.prefix, t.when = pad(fit(escape(label), n), n, false)+" ", when
 	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
+	t.choose()
 }
 
 // omit omits columns until the title has least columns.
@@ -258,7 +265,8 @@ type title struct {
 
 // newTitle returns the title of a row or a call.
 func newTitle(t view.Title) title {
-	return title{name: escape(t.Name), args: escape(t.Args), result: escape(t.Result), method: escape(t.Method), faultStyle: red}
+	return title{name: escape(t.Name), args: escape(t.Args), result: escape(t.Result), method: escape(t.Method),
+		faultStyle: red}
 }
 
 // plainTitle returns a title of one text.
@@ -320,8 +328,8 @@ func part(before, text, gap string) int {
 }
 
 func (t title) width() int {
-	return columns.StringWidth(t.name) + part("", t.args, argsGap) + part("", t.result, resultGap) + part("", t.fault, faultGap) +
-		part("", t.method, faultGap)
+	return columns.StringWidth(t.name) + part("", t.args, argsGap) + part("", t.result, resultGap) +
+		part("", t.fault, faultGap) + part("", t.method, faultGap)
 }
 
 // paint returns the title as printed.

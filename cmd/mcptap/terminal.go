@@ -52,7 +52,8 @@ func (a *app) checkColor() error {
 	case "auto", "always", "never":
 		return nil
 	}
-	return withHint(fmt.Errorf("--color: unknown value %s (want auto, always or never)", quote(a.colorFlag)), "leave it out for auto")
+	return withHint(fmt.Errorf("--color: unknown value %s (want auto, always or never)", quote(a.colorFlag)),
+		"leave it out for auto")
 }
 
 // A style is readable on dark and on light terminals. It never has a meaning that the text
@@ -171,7 +172,8 @@ func parseSize(s string) (int64, error) {
 	if err == nil && unit == "" && v > 0 {
 		return 0, fmt.Errorf("size %s has no unit (such as %sMiB, or %sB for bytes)", quote(s), number, number)
 	}
-	if err != nil || factor == 0 && v != 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 || strings.ContainsAny(number, "eExXpP_") {
+	if err != nil || factor == 0 && v != 0 || v < 0 || math.IsInf(v, 0) || v*factor > 1<<50 ||
+		strings.ContainsAny(number, "eExXpP_") {
 		return 0, fmt.Errorf("invalid size %s (a number with a unit, such as 64MiB)", quote(s))
 	}
 	return int64(v * factor), nil

@@ -7,19 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
-
-// A viewer turns frames, in order, into rows. It holds only open calls, so memory does
-// not grow with the recording.
-type viewer struct{ tracker session.Tracker }
-
-func newViewer() *viewer { return new(viewer) }
-
-// row reads the next frame.
-func (v *viewer) row(f *tap.Frame) view.Row { return view.NewRow(v.tracker.Add(f)) }
 
 // extendLive sets the duration of a live recording to the time until now, so that
 // pending requests show how long they have waited.

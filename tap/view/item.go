@@ -119,8 +119,10 @@ func fill(it *filter.Item, r *session.Entry, i int) {
 
 // byRole maps roles to the words of a filter.
 var byRole = [session.Roles]filter.Is{
-	session.RoleRetry: filter.IsRetry, session.RoleCancel: filter.IsCancel, session.RoleProgress: filter.IsProgress, session.RoleLog: filter.IsLog,
-	session.RoleInterim: filter.IsInterim, session.RoleLate: filter.IsLate, session.RoleRepeat: filter.IsDuplicate, session.RoleReplay: filter.IsDuplicate,
+	session.RoleRetry: filter.IsRetry, session.RoleCancel: filter.IsCancel,
+	session.RoleProgress: filter.IsProgress, session.RoleLog: filter.IsLog,
+	session.RoleInterim: filter.IsInterim, session.RoleLate: filter.IsLate,
+	session.RoleRepeat: filter.IsDuplicate, session.RoleReplay: filter.IsDuplicate,
 	session.RoleOrphan: filter.IsOrphan, session.RoleUnmatched: filter.IsUnmatched,
 }
 

@@ -179,7 +179,8 @@ func (l *Listing) openExchange(e *session.Entry) {
 	case tap.EventRequest:
 		if e.Event.Method != "POST" && len(l.exchanges) < 1000 {
 			l.exchanges[n] = session.Request{
-				Ref: session.Ref{Seq: e.Frame.Seq}, Method: e.Event.Method, Subject: e.Event.Target, At: e.Frame.At, Session: e.Session,
+				Ref: session.Ref{Seq: e.Frame.Seq}, Method: e.Event.Method, Subject: e.Event.Target, At: e.Frame.At,
+				Session: e.Session,
 			}
 		}
 	case tap.EventResponse, tap.EventEnd:

@@ -136,7 +136,8 @@ func (o *Outline) keeps(r *session.Entry, i int) bool { return o.Keep == nil || 
 func (o *Outline) part(r *session.Entry, i int) {
 	p, m := &r.Parts[i], r.Of(i)
 	if p.Call == p.Message {
-		n := &Node{Row: NewMessageRow(r, i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method), status: r.Status(), session: r.Session}
+		n := &Node{Row: NewMessageRow(r, i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method),
+			status: r.Status(), session: r.Session}
 		o.nodes[p.Call] = n
 		if parent := o.nodes[p.Parent]; parent != nil && parent.depth < MaxDepth && !o.Flat {
 			o.adopt(parent, n)

@@ -101,9 +101,14 @@ const maxEnded = 3
 func endedWords(calls []Ended) string {
 	var words []string
 	for _, c := range calls {
-		how, ok := map[string]string{"cancelled": "is cancelled", "lost": "gets no response", "refused": "is refused"}[c.How()]
-		if !ok {
+		how := c.How()
+		switch how {
+		case "":
 			continue
+		case "lost":
+			how = "gets no response"
+		default:
+			how = "is " + how
 		}
 		if len(words) == maxEnded { // of a batch
 			words = append(words, "…")
@@ -249,15 +254,21 @@ func headerOf(e *tap.Event, name string) string {
 // here.
 var reasons = map[int]string{
 	100: "Continue", 101: "Switching Protocols", 103: "Early Hints",
-	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content", 205: "Reset Content", 206: "Partial Content",
+	200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
+	205: "Reset Content", 206: "Partial Content",
 	300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
 	307: "Temporary Redirect", 308: "Permanent Redirect",
-	400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-	406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required",
-	412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable",
-	417: "Expectation Failed", 421: "Misdirected Request", 422: "Unprocessable Content", 425: "Too Early", 426: "Upgrade Required",
+	400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
+	405: "Method Not Allowed",
+	406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
+	411: "Length Required",
+	412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
+	416: "Range Not Satisfiable",
+	417: "Expectation Failed", 421: "Misdirected Request", 422: "Unprocessable Content", 425: "Too Early",
+	426: "Upgrade Required",
 	428: "Precondition Required", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
-	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+	500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+	504: "Gateway Timeout",
 	505: "HTTP Version Not Supported", 511: "Network Authentication Required",
 }
 
