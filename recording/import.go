@@ -26,12 +26,15 @@ type ImportOptions struct {
 
 // Import makes a recording in a directory from a text, and returns its path. The name is
 // that of the text, for messages and the label.
-func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name string, opt ImportOptions) (path string, err error) {
+func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name string, opt ImportOptions) (string, error) {
 	r, err := text.NewReader(in)
-	if err != nil {
-		if strings.EqualFold(filepath.Ext(name), ".har") {
-			err = &text.Error{Problem: "HTTP Archives cannot be imported", Hint: "to import a recording elsewhere, export it as .ndjson or .txtar"}
+	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
+		return "", &text.Error{
+			Problem: "HTTP Archives cannot be imported",
+			Hint:    "to import a recording elsewhere, export it as .ndjson or .txtar",
 		}
+	}
+	if err != nil {
 		return "", err
 	}
 	h := r.Head().Header

@@ -27,7 +27,8 @@ func opener(t *testing.T) (*Opener, string) {
 	}, dir
 }
 
-const transcript = "label: weather\n\n-- to_server --\n{\"id\":1,\"method\":\"a\"}\n-- to_client --\n{\"id\":1,\"result\":{}}\n"
+const transcript = "label: weather\n\n-- to_server --\n{\"id\":1,\"method\":\"a\"}\n" +
+	"-- to_client --\n{\"id\":1,\"result\":{}}\n"
 
 func put(t *testing.T, name, content string) string {
 	t.Helper()
@@ -86,7 +87,8 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"ffff": `no recording "ffff"`, "00c0ffee#0": "the number of a session", filepath.Join(other, "none.txtar"): "no recording at",
+		"ffff": `no recording "ffff"`, "00c0ffee#0": "the number of a session",
+		filepath.Join(other, "none.txtar"):                     "no recording at",
 		put(t, filepath.Join(other, "diary"), "Dear diary,\n"): "diary: neither NDJSON nor a transcript",
 		put(t, filepath.Join(other, "zip"), "PK\x03\x04"):      "zip: ",
 	} {
@@ -98,7 +100,8 @@ func TestOpen(t *testing.T) {
 	if again, err := o.ImportBundle(t.Context(), dir, zip, MaxUnpacked); again != path || err != nil {
 		t.Errorf("%s, %v", again, err)
 	}
-	if _, err := o.Import(t.Context(), dir, strings.NewReader("id: 00c0ffee\n"+transcript), "x", ImportOptions{}); err == nil {
+	_, err = o.Import(t.Context(), dir, strings.NewReader("id: 00c0ffee\n"+transcript), "x", ImportOptions{})
+	if err == nil {
 		t.Error("an id was used twice")
 	}
 	if _, err := o.ImportBundle(t.Context(), t.TempDir(), zip, 10); !errors.Is(err, bundle.ErrTooLarge) {

@@ -108,7 +108,9 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 
 // copy makes the recording for the bundle. A file that needs no change and has no writer
 // is copied byte for byte, so frames of any size need no memory.
-func (o *bundleOptions) copy(ctx context.Context, src recording.Source, to string, still bool) ([]redact.Finding, error) {
+func (o *bundleOptions) copy(
+	ctx context.Context, src recording.Source, to string, still bool,
+) ([]redact.Finding, error) {
 	opt, err := o.options()
 	if err == nil {
 		opt.Key, err = redactKey("")
@@ -147,7 +149,9 @@ func (o *bundleOptions) check(arg string) error {
 
 // write writes the bundle or the summary. The content is from the copy; the status is
 // that of the original, as is the id if there is no copy.
-func (o *bundleOptions) write(ctx context.Context, a *app, copied string, was store.Info, found []redact.Finding) error {
+func (o *bundleOptions) write(
+	ctx context.Context, a *app, copied string, was store.Info, found []redact.Finding,
+) error {
 	rec, err := store.Open(copied)
 	if err != nil {
 		return err

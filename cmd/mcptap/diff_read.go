@@ -217,7 +217,10 @@ func (d *differ) sessions(c *compared) ([]*diff.Session, error) { return d.read(
 
 // read reads the sessions of a recording; see sessionReader.
 func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Session, error) {
-	r := sessionReader{compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{}, held: frameCache{from: c, first: map[uint64]tap.Frame{}}}
+	r := sessionReader{
+		compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{},
+		held: frameCache{from: c, first: map[uint64]tap.Frame{}},
+	}
 	if err := r.firstPass(d.ctx); err != nil {
 		return nil, err
 	}

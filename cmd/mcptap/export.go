@@ -60,7 +60,8 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	addForce(cmd, &o.force)
 	f.BoolVar(&o.salvage, "salvage", false, "write what can be read of a damaged recording")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats(), cobra.ShellCompDirectiveNoFileComp))
+	names := cobra.FixedCompletions(exportFormats(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("format", names)
 }
 
 func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
@@ -122,7 +123,8 @@ func (o *exportOptions) runSalvage(ctx context.Context, a *app, arg, format stri
 
 // exportExts maps file extensions to formats. A file without an extension is NDJSON.
 var exportExts = map[string]string{
-	"": "ndjson", ".ndjson": "ndjson", ".txtar": "txtar", ".har": "har", ".otlp": "otlp", ".mmd": "mermaid", ".md": "mermaid",
+	"": "ndjson", ".ndjson": "ndjson", ".txtar": "txtar", ".har": "har", ".otlp": "otlp",
+	".mmd": "mermaid", ".md": "mermaid",
 }
 
 // exportFormat returns the format of --format, or else that of the file's extension.
@@ -135,7 +137,8 @@ func exportFormat(format, file string) (string, error) {
 		format, ok := exportExts[ext]
 		if !ok {
 			known := slices.Sorted(maps.Keys(exportExts))[1:]
-			return "", withHint(fmt.Errorf("--output: unknown extension %s", quote(ext)), "use "+strings.Join(known, ", ")+", or set --format")
+			err := fmt.Errorf("--output: unknown extension %s", quote(ext))
+			return "", withHint(err, "use "+strings.Join(known, ", ")+", or set --format")
 		}
 		return format, nil
 	}

@@ -36,7 +36,10 @@ func publishIfAnswered(ctx context.Context, made, target string, command []strin
 		m := jsonrpc.PeekFrame(&f)
 		asked = asked || sessionAsks(f.Lane, &m)
 		answered = answered || serverResponds(f.Lane, &m)
-		if e, err := tap.ParseEvent(f.Raw); f.Lane == tap.Lifecycle && err == nil && e.Name == tap.EventExit && e.Code != nil {
+		if f.Lane != tap.Lifecycle {
+			continue
+		}
+		if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventExit && e.Code != nil {
 			failed, ended = *e.Code != 0, fmt.Sprintf("ended with status %d", *e.Code)
 			if e.Signal != "" {
 				failed, ended = true, "was ended by "+e.Signal
@@ -49,7 +52,8 @@ func publishIfAnswered(ctx context.Context, made, target string, command []strin
 	case answered, !asked && !failed:
 		return nil
 	}
-	return coded{fmt.Errorf("nothing was recorded: the server %s %s without a response", quote(strings.Join(command, " ")), ended), exitNo}
+	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", quote(strings.Join(command, " ")), ended)
+	return coded{err, exitNo}
 }
 
 // sessionAsks reports whether a message shows that a run is a session to keep.
@@ -59,7 +63,8 @@ func sessionAsks(lane tap.Lane, m *jsonrpc.Message) bool {
 
 // serverResponds reports whether a message is, or may have in it, a response of the server.
 func serverResponds(lane tap.Lane, m *jsonrpc.Message) bool {
-	return lane == tap.ToClient && (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse || m.Kind == jsonrpc.Batch)
+	isResponse := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse || m.Kind == jsonrpc.Batch
+	return lane == tap.ToClient && isResponse
 }
 
 // publish puts a recording in the place of the target, in the target's form, when it is
@@ -77,7 +82,9 @@ func publish(ctx context.Context, made, target string) error {
 
 // keep adds frames to a recording, or makes one of them alone, of the server at a URL
 // or else of a command.
-func (o *mockRecordOptions) keep(ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool) error {
+func (o *mockRecordOptions) keep(
+	ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool,
+) error {
 	o.mask(added)
 	if !anew {
 		return a.addTo(ctx, arg, target, added)
@@ -140,7 +147,9 @@ func (a *app) addTo(ctx context.Context, arg, target string, added []tap.Frame) 
 }
 
 // publishExtended makes a recording, and puts it in the place of the target.
-func publishExtended(ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End) error {
+func publishExtended(
+	ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End,
+) error {
 	work, err := wholefile.TempDir(target)
 	if err != nil {
 		return err

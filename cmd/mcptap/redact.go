@@ -85,9 +85,11 @@ func newRedact(a *app) *cobra.Command {
 func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	switch {
 	case o.check == (o.out != ""):
-		return withHint(errors.New("mcptap redact needs either -o FILE or --check"), "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
+		err := errors.New("mcptap redact needs either -o FILE or --check")
+		return withHint(err, "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
 	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
-		return withHint(fmt.Errorf("-o: %s does not have the extension of a recording", quote(o.out)), "use "+store.Ext+"; `mcptap export` converts it to text")
+		err := fmt.Errorf("-o: %s does not have the extension of a recording", quote(o.out))
+		return withHint(err, "use "+store.Ext+"; `mcptap export` converts it to text")
 	}
 	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err

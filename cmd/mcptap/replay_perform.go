@@ -51,7 +51,8 @@ func (r *replayer) read(name string) (err error) {
 		return withHint(fmt.Errorf("%s is a directory", quote(name)), "name a recording or an export")
 	}
 	if r.o.update && recording.IsBundle(name) {
-		return withHint(errors.New("--update cannot replace the recording in a bundle"), "`mcptap import` makes a recording of it")
+		err := errors.New("--update cannot replace the recording in a bundle")
+		return withHint(err, "`mcptap import` makes a recording of it")
 	}
 	if r.from, err = r.d.open(name); err != nil {
 		return err

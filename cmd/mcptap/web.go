@@ -81,7 +81,9 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	host, _, _ := net.SplitHostPort(o.listen)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := web.NewServer(ctx, web.Config{Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir), Version: programVersion()})
+	s := web.NewServer(ctx, web.Config{
+		Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir), Version: programVersion(),
+	})
 	if o.child {
 		// Ctrl-C on a terminal is for the tap: open pages still show its end.
 		signal.Ignore(os.Interrupt)
