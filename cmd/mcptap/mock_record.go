@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/tap"
@@ -138,6 +139,9 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 // recordTarget is the file that a recording which may not exist yet is to become.
 func (a *app) recordTarget(arg string) (string, error) {
 	if _, err := os.Stat(arg); err == nil {
+		if recording.IsBundle(arg) {
+			return "", withHint(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
+		}
 		return arg, nil
 	}
 	if path, err := a.find(arg); err == nil {
