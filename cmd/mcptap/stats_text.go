@@ -172,7 +172,7 @@ func statsCallState(c *session.StatsCall) string {
 	switch c.Status {
 	case session.CallDone:
 	case session.CallPending:
-		words = append(words, "no response")
+		words = append(words, "unanswered")
 	case session.CallError:
 		words = append(words, "error")
 	case session.CallToolError:
