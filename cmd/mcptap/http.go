@@ -167,8 +167,7 @@ type recorderToBe struct{ tap.Recorder }
 func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return nil, withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
+		return nil, listenError("--listen", o.listen, err)
 	}
 	cfg.Listener, cfg.Listen = listener, o.listen
 	t, err := streamable.New(cfg)

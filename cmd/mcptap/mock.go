@@ -62,7 +62,7 @@ func newMock(a *app) *cobra.Command {
 		Use:   "mock REC [flags] [-- CMD [ARG…]]",
 		Short: "Serve the recorded responses to a client",
 		Long:  mockLong,
-		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore '$.params.arguments.now' --report mock.ndjson\n" +
+		Example: "  mcptap mock @last\n  mcptap mock testdata/session.txtar --ignore '$.params.arguments.now' --report mock.ndjson --force\n" +
 			"  mcptap mock @last --fault 'delay=2s tools/call:forecast'\n  mcptap mock @last --listen 127.0.0.1:8080\n" +
 			"  mcptap mock testdata/session.txtar --record once -- npx -y @modelcontextprotocol/server-everything",
 		Args: mockArgs,

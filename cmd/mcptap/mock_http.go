@@ -52,8 +52,7 @@ type jsonMockListening struct {
 func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		err = fmt.Errorf("--listen %s: %w", quote(o.listen), err)
-		return nil, withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
+		return nil, listenError("--listen", o.listen, err)
 	}
 	opt.Names = o.names
 	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {

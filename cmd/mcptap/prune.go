@@ -258,9 +258,9 @@ func (p *pruned) why(now time.Time) string {
 		}
 		return what + " " + formatAge(now.Sub(p.ended)) + " ago"
 	case pruneKeep:
-		return "not among the last"
+		return "beyond --keep-last"
 	case pruneSize:
-		return "more than the size"
+		return "beyond --max-size"
 	}
 	return ""
 }

@@ -267,7 +267,7 @@ func TestPruneUsage(t *testing.T) {
 		{[]string{"--max-size", ""}, `--max-size: invalid size ""`},
 		{[]string{"--max-size", "-1"}, `--max-size: invalid size "-1"`},
 		{[]string{"--keep-last", "-1"}, "--keep-last: invalid number -1"},
-		{[]string{"--keep-last", ""}, "invalid argument"},
+		{[]string{"--keep-last", ""}, `--keep-last: invalid number ""`},
 		{[]string{"--keep-last", "0", "--label", ""}, `--label: invalid pattern ""`},
 		{[]string{"--keep-last", "0", "--label", "[a"}, `--label: invalid pattern "[a"`},
 		{[]string{"--keep-last", "0", "all"}, `mcptap prune takes no argument "all"`},

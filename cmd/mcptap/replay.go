@@ -165,7 +165,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	if o.update && !o.yes && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
-		return withHint(errors.New("not a terminal: pass --yes to confirm --update"), "--yes")
+		return errors.New("not a terminal: pass --yes to confirm --update")
 	}
 	opt, set, err := o.diff.check()
 	if err != nil {

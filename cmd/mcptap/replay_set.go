@@ -39,6 +39,10 @@ func parseEdits(args []string) (edits []edit, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("--set %s: %w", quote(arg), err)
 		}
+		if path != "$.params" && !strings.HasPrefix(path, "$.params.") && !strings.HasPrefix(path, "$.params[") && !strings.HasPrefix(path, "$.method") {
+			err := fmt.Errorf("--set %s: a request has no such member", quote(arg))
+			return nil, withHint(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
+		}
 		if !json.Valid(e.value) {
 			if e.value, err = encodeJSON(value); err != nil {
 				return nil, err

@@ -71,7 +71,7 @@ func (o *rmOptions) run(a *app, args []string) error {
 // confirm shows what would be removed and asks.
 func (a *app) confirm(infos []store.Info) error {
 	if !isTerminal(a.stdin) || !isTerminal(a.stderr) {
-		return withHint(errors.New("not a terminal: pass --yes to confirm"), "--yes")
+		return errors.New("not a terminal: pass --yes to confirm")
 	}
 	for _, i := range infos {
 		h := i.Header

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const rootLong = `mcptap records the traffic between an MCP client and an MCP server.
@@ -24,7 +27,8 @@ or a server:
     mcptap demo
 
 REC is a file (a recording, an export or a bundle), the id of a recording or the
-beginning of one, its label, @last (the newest) or @live (the newest still running).
+beginning of one, its label, @last (the newest, but no replay) or @live (the newest
+still running).
 REC#2 is the second session in it.
 
 The data directory is --dir, $MCPTAP_DIR, $XDG_STATE_HOME/mcptap, or
@@ -181,6 +185,14 @@ func bareRoot(a *app) *cobra.Command {
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
 				return withHint(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
 			}
+			if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+				return withHint(err, "did you mean --"+near+"?")
+			}
+		}
+		var invalid *pflag.InvalidValueError
+		var number *strconv.NumError
+		if errors.As(err, &invalid) && errors.As(err, &number) {
+			err = fmt.Errorf("--%s: invalid number %s", invalid.GetFlag().Name, quote(invalid.GetValue()))
 		}
 		return withHint(err, "`"+cmd.CommandPath()+" --help` lists the flags")
 	})
@@ -190,6 +202,17 @@ func bareRoot(a *app) *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	return root
+}
+
+// nearestFlag returns the flag that an unknown one probably means, or "".
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return filter.Nearest(name, names)
 }
 
 func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) error {

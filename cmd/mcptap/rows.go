@@ -49,7 +49,7 @@ func (t *textRows) setColumns() {
 		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2},
 		{title: "SIZE", right: true, rank: 5},
 	}
-	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, latencyWidth, 0}
+	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, tookWidth, 0}
 	if t.http && (t.width == 0 || t.width >= wide) {
 		t.widths[2] = t.digits + 1
 	}
@@ -93,7 +93,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	err := t.write([]cell{
 		{strconv.FormatUint(p.Message.Seq, 10), dim}, {t.when(p.At), dim}, {exchange, dim},
 		{arrows[p.Lane], laneStyles[p.Lane]},
-		{fit(rowKind(r), kindWidth), kindStyle}, {to, dim}, {fit(took, latencyWidth), plain}, {size, dim},
+		{fit(rowKind(r), kindWidth), kindStyle}, {to, dim}, {fit(took, tookWidth), plain}, {size, dim},
 	}, title)
 	for _, d := range deltas {
 		for _, text := range deltaWords(d, t.room("  ")) {

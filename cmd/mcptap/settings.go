@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -112,12 +113,23 @@ func checkSize(value string) error {
 	return err
 }
 
+const addressHint = "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port"
+
 func checkAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
-		err = withHint(err, "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port")
+		err = withHint(err, addressHint)
 	}
 	return err
+}
+
+// listenError returns the error for an address of a flag that cannot be listened on.
+func listenError(flag, address string, err error) error {
+	hint := addressHint
+	if errors.Is(err, syscall.EADDRINUSE) {
+		hint = "another program uses this port; port 0 picks a free one"
+	}
+	return withHint(fmt.Errorf("%s %s: %w", flag, quote(address), err), hint)
 }
 
 func checkFile(value string) error {

@@ -28,6 +28,8 @@ type oneFrame struct {
 	// frame with its body, 0 for none.
 	refusal     string
 	refusalBody uint64
+	// exit is the exit event of the server, if it came before the response.
+	exit tap.Event
 	// delta is how the response differs from the previous one to an equal request.
 	delta *view.Delta
 	info  store.Info
@@ -112,6 +114,9 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 				one.responses[p.Request.Index] = p
 				pending--
 			}
+		}
+		if next.Event.Name == tap.EventExit && pending > 0 {
+			one.exit = next.Event
 		}
 		if late, session := tracker.Sessions.Late(); late == exchange && exchange != 0 {
 			one.row.Session = session

@@ -195,7 +195,11 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
 		return "response", at + "none yet, after " + formatDuration(one.waited(p))
 	case p.Kind == jsonrpc.Request:
-		return "response", at + "none, after " + formatDuration(one.waited(p))
+		text := at + "none, after " + formatDuration(one.waited(p))
+		if how := exitWords(&one.exit); how != "" {
+			text += "; the server " + how
+		}
+		return "response", text
 	case p.Role == session.RoleRepeat:
 		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, formatDuration(p.Latency))
 	case response && p.Request != (session.Ref{}):
@@ -204,6 +208,17 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 		return "to", at + "no known request"
 	}
 	return "", ""
+}
+
+// exitWords describes how a server failed, "" if it did not.
+func exitWords(e *tap.Event) string {
+	switch {
+	case e.Signal != "":
+		return "was killed by " + escape(e.Signal)
+	case e.Code != nil && *e.Code != 0:
+		return fmt.Sprintf("exited with code %d", *e.Code)
+	}
+	return ""
 }
 
 // waited returns how long a request had waited at the end of the recording.

@@ -58,6 +58,9 @@ func (s *summary) print(l *lines, p palette, width int) {
 	}
 	if len(s.Unanswered) > 0 && (s.pending || !s.selected) {
 		s.requests(l, p, width)
+		if how := exitWords(&s.Exit); how != "" {
+			s.paragraph(l, p, width, "", []string{"the server " + how}, plain)
+		}
 	}
 	for i := range s.Stderr {
 		if i == 0 {

@@ -89,7 +89,7 @@ func nearestKey(name string) string {
 	for _, k := range keys {
 		names = append(names, k.name)
 	}
-	return nearest(name, names)
+	return Nearest(name, names)
 }
 
 // Seen has the values that a recording is known to have, for [Complete]. The
@@ -204,7 +204,7 @@ func ofEvent(name, event, help string, also ...string) word {
 const slow = time.Second
 
 var isWords = []word{
-	thatIs(IsError, "error", "a failure: an error, isError, an HTTP error status, an aborted exchange", "failed"),
+	thatIs(IsError, "error", "a failure: an error, isError, an HTTP failure except 401, an aborted call", "failed"),
 	{name: "slow", help: "took at least 1s; for calls, also without a response",
 		test: func(it *Item) bool { return it.Answered && it.Latency >= slow }},
 	later(thatIs(IsPending, "pending", "a request or call without a response", "open", "waiting")),
@@ -249,15 +249,15 @@ func (p *parser) words(k *key, v *value) (*node, *Error) {
 	problem, help := k.name+": unknown word "+shown(v.text), "the words are "+strings.Join(names, ", ")
 	if v.form == pattern || strings.Contains(v.text, "*") {
 		problem = k.name + ": does not support patterns"
-	} else if near := nearest(v.text, names); near != "" {
+	} else if near := Nearest(v.text, names); near != "" {
 		help = "did you mean " + k.name + ":" + near + "? " + help
 	}
 	return nil, p.wrong(v.from, v.to, problem, help)
 }
 
-// nearest returns the first of the words with the fewest typing errors, or else one
+// Nearest returns the first of the words with the fewest typing errors, or else one
 // that begins with what was typed or has it after an underscore, or "".
-func nearest(typed string, words []string) string {
+func Nearest(typed string, words []string) string {
 	typed = strings.ToLower(typed)
 	most := 2
 	if len(typed) < 5 {

@@ -84,6 +84,8 @@ type Summary struct {
 	// are set if all requests are listed, or those without a response.
 	Unanswered []session.Request
 	Beyond     uint64
+	// Exit is the exit event of the server, zero if there is none.
+	Exit tap.Event
 	// Stderr has the last rows of the server's standard error, if requests without a
 	// response are selected.
 	Stderr []Row
@@ -124,6 +126,9 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 	e := l.Tracker.Add(f)
 	if l.inSession(e.Session) {
 		l.sum.Frames++
+		if e.Event.Name == tap.EventExit {
+			l.sum.Exit = e.Event
+		}
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
 	}
