@@ -23,6 +23,8 @@ type server struct {
 	// loose makes it go on without what a step does not need: other clients than ours
 	// do not keep to the order of the plan.
 	loose bool
+	// finish makes it do the steps that need nothing more of the client after close.
+	finish bool
 
 	mu      sync.Mutex
 	cond    sync.Cond
@@ -68,7 +70,7 @@ func (s *server) wait(step *Step) bool {
 			s.cond.Wait()
 		}
 	}
-	return !s.closed
+	return !s.closed || s.finish && s.may(step, true)
 }
 
 // arrived waits until the server has noticed a step of the client.
@@ -333,7 +335,10 @@ func serveStdio(p *Plan, loose bool, log string) {
 		}
 	}
 	s.didClose()
-	if loose { // what the client did not do will not come any more
+	if loose { // only steps that do not need the client follow
+		s.mu.Lock()
+		s.finish = true
+		s.mu.Unlock()
 		s.close()
 	}
 	<-talked

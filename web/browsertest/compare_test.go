@@ -71,7 +71,7 @@ func TestCompare(t *testing.T) {
 	eval[bool](p, "history.back(), true")
 	p.wait("document.querySelector('.call-pairs .call-head')")
 	p.click(".sides > button")
-	p.wait("/a=cd3e1b6f&b=6b2c9b58/.test(location.search) && /asked now/.test(document.querySelector('.sentence')?.innerText)")
+	p.wait("/a=cd3e1b6f&b=6b2c9b58/.test(location.search) && /new request/.test(document.querySelector('.sentence')?.innerText)")
 
 	// A recording that does not exist.
 	p.do(navigate(at(t, base, "/compare?a=cd3e1b6f&b=00000000")))
