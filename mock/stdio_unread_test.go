@@ -85,7 +85,7 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 			}
 			inW.Close()
 			if coverage.Sent() != requests || got.session.Requests() != requests {
-				t.Errorf("%d requests, of which %d are covered, were %d", got.session.Requests(), coverage.Sent(), requests)
+				t.Errorf("%d of %d requests are covered, want %d", coverage.Sent(), got.session.Requests(), requests)
 			}
 		})
 	}

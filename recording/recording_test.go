@@ -132,7 +132,7 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// A copy has the frames as they were edited. After an error there is no file.
+// TestCopy checks that a copy has the edited frames, and that an error leaves no file.
 func TestCopy(t *testing.T) {
 	o, dir := opener(t)
 	path, err := o.Import(t.Context(), dir, strings.NewReader(transcript), "x.txtar", ImportOptions{})

@@ -12,7 +12,7 @@ import (
 // nothing yet.
 func TestWriteKeepsModeAndLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs modes and links")
+		t.Skip("SKIPPED: needs file modes and links")
 	}
 	text := func(name string) error {
 		return WriteFile(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })

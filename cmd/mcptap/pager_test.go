@@ -23,7 +23,7 @@ func TestPagerCommand(t *testing.T) {
 // On a terminal, output for a person goes through the pager.
 func TestPager(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs a shell")
+		t.Skip("SKIPPED: needs a shell")
 	}
 	path := writeTalk(t, talks[0], 5000)
 	for _, c := range []struct {

@@ -148,7 +148,7 @@ func listenLocal(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, withHint(fmt.Errorf("--listen: %w", err), "port 0 picks a free port")
+		return nil, listenError("--listen", address, err)
 	}
 	return l, nil
 }
