@@ -105,6 +105,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	// A link to a recording that never existed.
 	p.do(navigate(at(t, base, "/r/00000000")))
 	p.wait("/There is no recording 00000000/.test(document.querySelector('.banners')?.innerText)")
+	p.wait("!/Reading/.test(document.querySelector('main').innerText)") // the list is painted with the next frame
 	if got := p.text("main"); !strings.Contains(got, "mcptap ls --dir "+dir) || strings.Contains(got, "Loading") || strings.Contains(got, "Reading") || strings.Contains(got, "no frames") {
 		t.Errorf("page: %s", got)
 	}
