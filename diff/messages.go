@@ -307,7 +307,7 @@ func (s *Session) settle(c *session.Call) {
 	}
 	u.status = c.Status
 	u.probe = c.Notes&session.NoteProbe != 0
-	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0
+	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled()
 	if !c.Status.Settled() {
 		return
 	}

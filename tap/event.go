@@ -73,7 +73,7 @@ type Event struct {
 	// Trailer has the fields after a chunked body (end).
 	Trailer [][2]string `json:"trailer,omitempty"`
 	// By is the side that did it: client, server or tap. The tap answers by itself when
-	// the upstream cannot be reached (response, end, rewrite, disconnect).
+	// the upstream cannot be reached (response, end, rewrite, disconnect, hang_up).
 	By string `json:"by,omitempty"`
 	// HalfClosed reports that the client, to hang up, had closed its side of the
 	// connection before the end of the response, whichever side ended that (end).
@@ -112,6 +112,7 @@ const (
 	EventRequest    = "request"    // the head of a request
 	EventResponse   = "response"   // the head of a response
 	EventRewrite    = "rewrite"    // the tap changed what it forwarded
+	EventHangUp     = "hang_up"    // the client ended its connection while a response was due
 	EventEnd        = "end"        // an exchange is over
 )
 

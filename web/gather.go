@@ -220,6 +220,12 @@ func (g *gatherer) end(c *session.Call) {
 	u := update{
 		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText),
 	}
+	if c.TooLate() {
+		u.Status = "too_late"
+	}
+	if u.Error == "" && c.StreamEnd.By == "client" {
+		u.Error = brief(view.StreamEndWords(&c.StreamEnd, c.At))
+	}
 	if c.Answer == c.Cancel {
 		u.Response = 0
 	}

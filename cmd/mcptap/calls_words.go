@@ -25,6 +25,8 @@ func markOf(c *session.Call, live bool) callMark {
 		return callMark{"✗", "refused", boldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
 		return callMark{"✗", "unanswered", boldRed}
+	case c.TooLate():
+		return callMark{"⊘", "too late", magenta}
 	}
 	switch c.Status {
 	case session.CallDone:
@@ -130,12 +132,12 @@ var noteWords = []string{
 // cancelWords describes which side cancelled a call, and the reason. The mark usually
 // shows the cancellation itself.
 func cancelWords(c *session.Call) string {
+	if c.Notes&session.NoteHungUp != 0 {
+		return view.StreamEndWords(&c.StreamEnd, c.At)
+	}
 	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
 	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
 		text = "cancelled " + text
-	}
-	if c.Notes&session.NoteHungUp != 0 {
-		text += ", which hung up"
 	}
 	return joinWords(": ", text, c.CancelReason)
 }

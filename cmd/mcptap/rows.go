@@ -135,6 +135,8 @@ func shortKind(kind string) string {
 		return "no start"
 	case tap.EventDisconnect:
 		return "closed"
+	case tap.EventHangUp:
+		return "hang up"
 	}
 	return escape(kind)
 }

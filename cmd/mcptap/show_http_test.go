@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -182,13 +183,18 @@ func TestShowClientHungUp(t *testing.T) {
 		{Name: tap.EventEnd, By: "client", Error: "the client reset the connection"},
 		{Name: tap.EventEnd, By: "server", HalfClosed: true},
 		{Name: tap.EventEnd, By: "server"},
+		{Name: tap.EventHangUp, By: "client"},
 	} {
 		n, at := uint64(i+1), time.Duration(i)*time.Minute
 		put(at, n, tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
 		put(at, n, tap.ToServer, tap.FormBody, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow"}}`, n))
 		put(at+10*time.Second, n, tap.Lifecycle, tap.FormLine, end.Encode())
 	}
+	put(4*time.Minute, 4, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":4,"result":{}}`))
 	path := record(t, frames)
+	if text := strings.Join(show(t, path, "--calls"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
+		t.Errorf("the late response is not marked:\n%s", text)
+	}
 	for _, args := range [][]string{{"--calls"}, {}} {
 		text := strings.Join(show(t, path, args...), "\n")
 		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "its stream ended"} {

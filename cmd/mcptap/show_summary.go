@@ -99,7 +99,7 @@ func (s *summary) requests(l *lines, p palette, width int) {
 		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, escape(view.NewTitle(q.Method, q.Subject).Name)), 60)
 		waited := formatDuration(max(s.info.Duration-q.At, 0))
 		switch {
-		case q.Lost:
+		case q.Lost, q.StreamEnd.By == "client":
 			waited = view.StreamEndWords(&q.StreamEnd, q.At)
 		case q.Status == session.CallInputRequired:
 			waited = "input required, " + waited

@@ -181,6 +181,7 @@ var kindWords = []word{
 	ofEvent("http_request", tap.EventRequest, "the header of an HTTP request", "http_req"),
 	ofEvent("http_response", tap.EventResponse, "the header of an HTTP response", "http_res"),
 	ofEvent(tap.EventRewrite, tap.EventRewrite, "the tap changed forwarded bytes", "rewritten"),
+	ofEvent(tap.EventHangUp, tap.EventHangUp, "the client hung up while a response was due"),
 	ofEvent(tap.EventEnd, tap.EventEnd, "an HTTP exchange ended", "http_end"),
 }
 

@@ -109,7 +109,8 @@ type Call struct {
 	// JSON-RPC error, or in ErrorText alone the text of a failed tool or task, or
 	// the HTTP status that refused it, as soon as that is known.
 	ErrorCode, ErrorText string
-	// StreamEnd is how its HTTP exchange ended before the answer: see [NoteStreamEnded].
+	// StreamEnd is how its HTTP exchange ended before the answer: see [NoteStreamEnded] and
+	// [NoteHungUp].
 	StreamEnd StreamEnd
 	// Cancel names the message that cancelled it, or the end of the exchange that did
 	// (see [NoteHungUp]); CancelledBy is its lane ([tap.ToServer]: the client;
@@ -269,6 +270,10 @@ func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 // has ended.
 func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }
 
+// TooLate reports whether a response came on an exchange that its client had hung up: see
+// [NoteStreamEnded].
+func (c *Call) TooLate() bool { return c.Status.Settled() && c.Notes&NoteStreamEnded != 0 }
+
 // A StreamEnd is how an HTTP exchange ended. By and Error are those of [tap.Event].
 type StreamEnd struct {
 	At        time.Duration
@@ -310,9 +315,10 @@ const (
 	// client closed (2026-07-28 basic/transports/streamable-http). Cancel is the
 	// end of the exchange.
 	NoteHungUp
-	// NoteStreamEnded: its HTTP exchange ended before the answer. In 2026-07-28 there will
-	// be none, and End is when the exchange ended; in the legacy era the answer may still
-	// come on a stream that is resumed.
+	// NoteStreamEnded: its HTTP exchange ended, or the client hung up, before the answer. In
+	// 2026-07-28 there will be none, and End is when the exchange ended; in the legacy era
+	// the answer may still come on a stream that is resumed. A settled call has the note if
+	// the answer came on an exchange that its client had hung up.
 	NoteStreamEnded
 )
 

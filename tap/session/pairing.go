@@ -60,6 +60,7 @@ type Pairing struct {
 	session int // its number, for a Tracker
 	parts   []Part
 	ended   []*Call
+	hungUp  []Ref // see [Entry.HungUp]
 
 	calls []*call                  // those that are not over, oldest first
 	open  requests                 // those without a response, oldest first
@@ -132,6 +133,7 @@ func (t *Pairing) next() {
 	t.parts = t.parts[:0]
 	clear(t.ended)
 	t.ended = t.ended[:0]
+	t.hungUp = t.hungUp[:0]
 }
 
 // batch adds the messages of a batch. The size of the frame is divided by their lengths.

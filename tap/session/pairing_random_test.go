@@ -62,6 +62,7 @@ var values = []string{`1`, `"1"`, `2`, `0`, `"\u0031"`, `1.0`, `null`, `true`, `
 // ends are the reported ends of exchanges.
 var ends = []string{
 	`{"event":"end","by":"client"}`, `{"event":"end","by":"server"}`, `{"event":"end","half_closed":true}`,
+	`{"event":"hang_up","by":"client"}`,
 	`{"event":"response","status":200}`, `{"event":"response","status":202}`, `{"event":"response","status":101}`,
 	`{"event":"response","status":404,"reason":"Not Found"}`, `{"event":"response","status":401}`, `{"event":"request","method":"GET"}`,
 }

@@ -110,8 +110,10 @@ func (t *Pairing) answered(x *arrival, a *request) {
 		t.dialect = t.dialect || inDialect(x.m.Result, "server", "serverCapabilities")
 		t.revision = cmp.Or(versionOf(x.m.Result), t.revision)
 	}
+	if x.f.Exchange == 0 || c.StreamEnd.By != "client" || a.word(wordExchange) != exchangeWord(x.f.Exchange) {
+		c.Notes &^= NoteStreamEnded
+	}
 	t.close(a, false)
-	c.Notes &^= NoteStreamEnded
 	if a.status >= 400 && !c.Status.Settled() {
 		c.ErrorText = "" // that was the status
 	}
@@ -187,7 +189,10 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 //     the answer cannot come on another stream: it stays unanswered ([NoteStreamEnded]).
 //   - In the legacy era the answer may still come on a stream that is resumed
 //     (2025-11-25 basic/transports#resumability-and-redelivery), and a client that
-//     disconnects cancels nothing. The note stays as long as no answer has come.
+//     disconnects cancels nothing. The note stays as long as no answer has come, and if
+//     the answer comes on the exchange that its client has hung up.
+//
+// A client that hangs up is noticed at once, the end of the exchange when the server notices.
 //
 // In HTTP+SSE the exchange of a request ends, with a status such as 202, before the answer
 // comes on another.
@@ -199,11 +204,16 @@ func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
 		for _, a := range stream {
 			a.replied(e)
 		}
-	case e.Name == tap.EventEnd:
+	case e.Name == tap.EventEnd, e.Name == tap.EventHangUp:
 		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}
 		for _, a := range slices.Clone(stream) {
 			if !a.closed { // with another one of its call
 				t.exchangeEnded(x, e, a)
+			}
+		}
+		if e.Name == tap.EventHangUp {
+			for _, a := range t.words[exchangeWord(f.Exchange)] {
+				t.hungUp = append(t.hungUp, a.call.Ref)
 			}
 		}
 	}
@@ -236,11 +246,13 @@ func (a *request) replied(e *tap.Event) {
 	}
 }
 
-// exchangeEnded handles the end of the exchange of a request that has no answer.
+// exchangeEnded handles the end of the exchange of a request that has no answer, or that its
+// client has hung up.
 func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	c := a.call
 	modern := jsonrpc.EraOf(c.Revision) == jsonrpc.Modern && a.status != 101
 	switch {
+	case a.status >= 400 && e.Name == tap.EventHangUp: // the end follows
 	case a.status >= 400:
 		t.refusedBy(x, a)
 	case a.purpose > asksRetry:
@@ -249,6 +261,7 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 		}
 	case modern && (e.By == "client" || e.HalfClosed):
 		c.Notes |= NoteHungUp
+		c.StreamEnd = StreamEnd{x.part.At, "client", e.Error}
 		if c.Cancel == (Ref{}) {
 			c.Cancel, c.CancelledBy = x.part.Message, tap.ToServer
 		}
@@ -269,7 +282,11 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	}
 }
 
+// streamEnded notes the end of an exchange. If its client had hung up, that counts.
 func (c *Call) streamEnded(x *arrival, e *tap.Event) {
+	if c.Notes&NoteStreamEnded != 0 && c.StreamEnd.By == "client" {
+		return
+	}
 	c.Notes |= NoteStreamEnded
 	c.StreamEnd = StreamEnd{x.part.At, e.By, e.Error}
 	if e.HalfClosed && e.Error == "" {

@@ -33,6 +33,9 @@ type Entry struct {
 	// themselves do not change any more. What comes after the end of a call still
 	// names it, for as long as its id or word is remembered (see [MaxPast]).
 	Ended []*Call
+	// HungUp are the calls that wait for a response although their client has hung up with
+	// this frame: see [tap.EventHangUp]. Cancelled calls are in Ended instead.
+	HungUp []Ref
 	// Failed reports whether a frame about the run is a failure: see
 	// [tap.Event.Failed], and [Call.Lost] of those that it ended.
 	Failed bool
@@ -179,13 +182,14 @@ func (t *Tracker) Add(f *tap.Frame) *Entry { return t.AddRead(f, nil) }
 func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	e := &t.entry
 	clear(e.Ended)
-	*e = Entry{Parts: e.Parts[:0], Ended: e.Ended[:0]}
+	*e = Entry{Parts: e.Parts[:0], Ended: e.Ended[:0], HungUp: e.HungUp[:0]}
 	t.Sessions.read(e, f, m)
 	pairing := t.turn()
 	switch {
 	case f.Lane == tap.Lifecycle:
 		pairing.AddEvent(f, &e.Event)
 		e.Ended = append(e.Ended, pairing.Ended()...)
+		e.HungUp = append(e.HungUp, pairing.hungUp...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) || slices.ContainsFunc(e.Ended, (*Call).Lost)
 	case e.Replays > 0:
 		e.replay()

@@ -236,6 +236,9 @@ func (c *conn) answerPending() {
 func (c *conn) clientEnded(err error) {
 	how, broken := ended(err)
 	c.lost(byClient, how)
+	if !broken {
+		c.hangUp()
+	}
 	c.tell(c.endUp())
 	switch {
 	case !c.dialed:

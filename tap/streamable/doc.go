@@ -81,7 +81,8 @@
 // # Recording
 //
 // Each connection has connect and disconnect. Each exchange has request, response
-// (interim ones too), rewrite and end. Bodies are frames without their codings,
+// (interim ones too), rewrite, hang_up if the client ends its connection while the response
+// is due, and end. Bodies are frames without their codings,
 // server-sent events are frames, and so are the messages of a WebSocket, unmasked,
 // decompressed and defragmented. A fragmented message is recorded when it is complete, up
 // to 1 MiB: control frames between its fragments are recorded before it.

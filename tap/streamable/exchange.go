@@ -133,6 +133,19 @@ func (tr *traffic) lost(by, how string) {
 	}
 }
 
+// hangUp records that the client has hung up in each exchange whose response is not over.
+// The end of the exchange is recorded when the server notices, which may be much later. Other
+// protocols have ends of their own.
+func (tr *traffic) hangUp() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock() // held while recording, so that the end of the exchange comes later
+	for _, ex := range tr.queue {
+		if ex.method != "" && ex.decided == nil && ex.own == nil {
+			tr.rec.Event(ex.n, tap.Event{Name: tap.EventHangUp, By: byClient})
+		}
+	}
+}
+
 // requestOver ends a request.
 func (tr *traffic) requestOver(ex *exchange, complete bool) { tr.over(ex, &ex.up, complete) }
 

@@ -131,6 +131,8 @@ func Plumbing(r *session.Entry) bool {
 		return r.Resumes == 0
 	case tap.EventResponse:
 		return r.Event.Status < 200 && r.Event.Status != 101 || r.Exchange.Carries && r.Event.Status < 300
+	case tap.EventHangUp:
+		return len(r.HungUp)+len(r.Ended) == 0
 	case tap.EventEnd:
 		return r.Exchange.Method != "GET" || r.Exchange.Status >= 300
 	}

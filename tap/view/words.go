@@ -85,6 +85,13 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 		about = JoinWords(", ", about, fmt.Sprintf("goes on with the stream of #%d", r.Resumes))
 	}
 	outcome := endedWords(ended)
+	for i, c := range r.HungUp {
+		if i == maxEnded {
+			outcome = JoinWords(", ", outcome, "…")
+			break
+		}
+		outcome = JoinWords(", ", outcome, fmt.Sprintf("#%d has no response yet", c.Seq))
+	}
 	switch {
 	case !r.Failed: // such as a 401
 		return JoinWords(", ", outcome, about, fault), ""
@@ -167,6 +174,8 @@ func httpWords(e *tap.Event, text string) (about, fault string) {
 		return responseWords(e)
 	case tap.EventRewrite:
 		return JoinWords(": ", e.What, JoinWords(" → ", e.Before, e.After)), e.Error
+	case tap.EventHangUp:
+		return "the client hung up", ""
 	case tap.EventEnd:
 		return endWords(e), e.Error
 	}

@@ -37,7 +37,7 @@ const columns = {
 };
 
 /** The states of a call; those up to `listening` are not settled. */
-export const states = ['', 'pending', 'input_required', 'working', 'listening', 'done', 'error', 'tool_error', 'cancelled', 'cancelled_late'];
+export const states = ['', 'pending', 'input_required', 'working', 'listening', 'done', 'error', 'tool_error', 'cancelled', 'cancelled_late', 'too_late'];
 
 /** An Interned maps equal texts to the same number. */
 class Interned {

@@ -24,6 +24,7 @@ const stateWords = {
   tool_error: plain('✕', 'tool error', 'bad'),
   cancelled: plain('⊘', 'cancelled', 'odd'),
   cancelled_late: plain('⊘', 'cancelled late', 'odd'),
+  too_late: plain('⊘', 'too late', 'odd'),
 };
 
 /** The word for a state of a call. */
