@@ -1,0 +1,590 @@
+package check
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// Limits of a [Checker].
+const (
+	// maxSessions is how many sessions are judged at the same time: the last ones.
+	maxSessions = 256
+	// maxRequests is how many requests are remembered until their responses come, of a
+	// session, and maxParams how many bytes of the params of one.
+	maxRequests = 4096
+	maxParams   = 256 << 10
+	// maxHeld is how many bytes of params, capabilities and definitions are kept, of all
+	// sessions. Beyond that they are not known to the rules.
+	maxHeld = 64 << 20
+	// maxExchanges is how many open exchanges are remembered.
+	maxExchanges = 4096
+)
+
+// A Checker judges the frames of a recording, which are added in order: [Checker.Add] for each,
+// and then [Checker.Report].
+type Checker struct {
+	rules     []*Rule
+	results   *results
+	sessions  bounded.Map[int, *Session]
+	exchanges bounded.Map[uint64, *Exchange]
+	transport string
+	gap       bool
+	held      int // bytes, see maxHeld
+	last      uint64
+	// elements are those of the batch in the frame elementsOf.
+	elements   []jsonrpc.Value
+	elementsOf uint64
+}
+
+// New returns a checker with some rules.
+func New(rules []*Rule) *Checker {
+	c := &Checker{rules: rules, results: newResults()}
+	c.sessions.Max, c.exchanges.Max = maxSessions, maxExchanges
+	return c
+}
+
+// A Session is what rules know about a session.
+type Session struct {
+	// Number is its number, 0 for what belongs to no session.
+	Number int
+	// Transport is stdio, http, or sse for HTTP+SSE.
+	Transport string
+	// Start reports that the recording has the session from its first message on.
+	Start bool
+	// Gap reports that frames are missing.
+	Gap bool
+	// Facts are what the two sides have reported. May be nil.
+	Facts *session.Facts
+	// Client and Server are the capabilities that the two sides declared in a handshake or
+	// in server/discover; nil as long as they are not known.
+	Client, Server jsonrpc.Value
+	// Tools, Prompts, Resources and Templates have the definitions that the server listed
+	// last, by name or URI.
+	Tools, Prompts, Resources, Templates map[string]jsonrpc.Value
+
+	checker  *Checker
+	rules    []*judge
+	watchers []*judge
+	// selected has the rules that judge messages, by the elements of On.
+	selected map[string][]*judge
+	requests bounded.Map[session.Ref, *Request]
+	seen     bool
+}
+
+// A Request is a request that a response or a notification refers to.
+type Request struct {
+	Ref    session.Ref
+	Lane   tap.Lane
+	Method string
+	// Params are those of the request, nil if they are longer than 256 KiB.
+	Params   jsonrpc.Value
+	ID       []byte
+	asked    map[string]*Request // requests for input in its results, by their keys
+	Revision jsonrpc.Revision
+	Exchange uint64
+}
+
+// A Message is one message, or what should be one.
+type Message struct {
+	*jsonrpc.Message
+	Entry   *session.Entry
+	Session *Session
+	// Part is what it is to its call. It is zero for an embedded message.
+	Part session.Part
+	Lane tap.Lane
+	// Path is the place of an embedded message in its frame, "$" for others.
+	Path string
+	// Revision is the one in force: of a request of 2026-07-28 its own, of a response that
+	// of its request, and otherwise that of the session; "" if it is not known.
+	Revision jsonrpc.Revision
+	// Request is, for a response, its request; nil if it is not known.
+	Request *Request
+}
+
+// Parameters returns the params as a value.
+func (m *Message) Parameters() jsonrpc.Value { return jsonrpc.Value(m.Params) }
+
+// Outcome returns the result as a value.
+func (m *Message) Outcome() jsonrpc.Value { return jsonrpc.Value(m.Result) }
+
+// Problem returns the error as a value.
+func (m *Message) Problem() jsonrpc.Value { return jsonrpc.Value(m.Error) }
+
+// Envelope returns the text of the whole message, nil if the frame is not JSON. It is that of
+// the element for a message of a batch, and nil for an embedded message.
+func (m *Message) Envelope() jsonrpc.Value {
+	if m.Path != "$" {
+		return nil
+	}
+	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(m.Entry.Frame), " \t\r\n"))
+	if m.Entry.Message.Kind != jsonrpc.Batch || m.Kind == jsonrpc.Batch {
+		return text
+	}
+	c := m.Session.checker
+	if c.elementsOf != m.Entry.Frame.Seq {
+		c.elementsOf, c.elements = m.Entry.Frame.Seq, c.elements[:0]
+		for _, v := range text.Each {
+			c.elements = append(c.elements, v)
+		}
+	}
+	if i := m.Part.Message.Index; i < len(c.elements) {
+		return c.elements[i]
+	}
+	return nil
+}
+
+// Subject returns the tool, prompt or URI that a message is about, or else its method, or
+// that of its request.
+func (m *Message) Subject() string {
+	params, method := m.Parameters(), m.Method
+	if m.Request != nil {
+		params, method = m.Request.Params, m.Request.Method
+	}
+	switch method {
+	case "tools/call", "prompts/get":
+		if name := params.Get("name").Decoded(); name != "" {
+			return name
+		}
+	case "resources/read":
+		if uri := params.Get("uri").Decoded(); uri != "" {
+			return uri
+		}
+	}
+	return method
+}
+
+// A judge is a rule at work in a session.
+type judge struct {
+	Hooks
+	rule    *Rule
+	verdict Verdict
+}
+
+// at returns the verdict of a judge for a frame.
+func (j *judge) at(frame uint64, rev jsonrpc.Revision) *Verdict {
+	j.verdict.frame, j.verdict.revision = frame, rev
+	return &j.verdict
+}
+
+// session returns a session, which it begins if necessary.
+func (c *Checker) session(e *session.Entry) *Session {
+	if s, ok := c.sessions.Get(e.Session); ok {
+		return s
+	}
+	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c, selected: map[string][]*judge{}}
+	s.requests.Max = maxRequests
+	for _, r := range c.rules {
+		if !r.applies(s.Transport) {
+			continue
+		}
+		j := &judge{rule: r, Hooks: r.New(s), verdict: Verdict{rule: r, results: c.results, session: s.Number}}
+		s.rules = append(s.rules, j)
+		if j.Watch != nil {
+			s.watchers = append(s.watchers, j)
+		}
+		for _, on := range j.On {
+			s.selected[on] = append(s.selected[on], j)
+		}
+	}
+	if old, ok := c.sessions.Put(e.Session, s); ok {
+		c.end(old)
+	}
+	return s
+}
+
+// transportOf returns the transport of a session that begins with a frame.
+func (c *Checker) transportOf(e *session.Entry) string {
+	switch {
+	case e.Frame.Exchange == 0:
+		return "stdio"
+	case e.Exchange.Method == "GET" && e.Frame.Form == tap.FormEvent:
+		return "sse"
+	}
+	return "http"
+}
+
+// Add judges the next frame.
+func (c *Checker) Add(e *session.Entry) {
+	c.last = e.Frame.Seq
+	if e.Frame.Lane == tap.Lifecycle && e.Event.Name == tap.EventGap {
+		c.gap = true
+		for _, s := range c.sessions.All {
+			s.Gap = true
+		}
+	}
+	var x *Exchange
+	if e.Frame.Exchange != 0 {
+		x = c.exchange(e)
+	}
+	if e.Session == 0 && len(e.Parts) == 0 && e.Frame.Exchange == 0 {
+		return // an event of the run, or of a connection
+	}
+	s := c.session(e)
+	if e.Facts != nil {
+		s.Facts = e.Facts
+	}
+	if x != nil && (x.Session == nil || x.Session.Number == 0) {
+		x.Session = s
+	}
+	for _, j := range s.rules {
+		if j.Frame != nil {
+			j.Frame(e, j.at(e.Frame.Seq, e.Revision()))
+		}
+	}
+	if e.Message.Kind == jsonrpc.Batch {
+		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: e.Revision()})
+	}
+	for i := range e.Parts {
+		m := &Message{Message: e.Of(i), Entry: e, Session: s, Part: e.Parts[i], Lane: e.Frame.Lane, Path: "$"}
+		m.Revision = s.revision(m)
+		if x != nil && m.Lane == tap.ToServer && x.Revision == "" {
+			x.Revision = m.Revision
+		}
+		c.message(m)
+		s.learn(m)
+	}
+	for _, call := range e.Ended {
+		if of, ok := c.sessions.Get(call.Session); ok {
+			c.call(of, call)
+		}
+	}
+	if x != nil && x.End != nil {
+		c.over(x)
+		c.exchanges.Delete(x.Number)
+	}
+}
+
+// exchange returns the exchange of a frame, after the frame.
+func (c *Checker) exchange(e *session.Entry) *Exchange {
+	n := e.Frame.Exchange
+	x, ok := c.exchanges.Get(n)
+	if !ok || e.Event.Name == tap.EventRequest {
+		x = &Exchange{Number: n}
+		if old, ok := c.exchanges.Put(n, x); ok {
+			c.over(old)
+		}
+	}
+	if e.Frame.Lane == tap.Lifecycle {
+		x.event(e.Frame, &e.Event)
+	} else {
+		x.carry(e)
+	}
+	return x
+}
+
+// revision returns the revision in force for a message, and remembers requests.
+func (s *Session) revision(m *Message) jsonrpc.Revision {
+	switch m.Kind {
+	case jsonrpc.Request:
+		r := &Request{Ref: m.Part.Message, Lane: m.Lane, Method: m.Method, ID: m.ID, Exchange: m.Entry.Frame.Exchange}
+		r.Revision = s.declared(m)
+		r.Params, r.ID = s.keep(m.Params), append([]byte{}, r.ID...)
+		if old, ok := s.requests.Put(r.Ref, r); ok {
+			s.release(old.Params)
+		}
+		return r.Revision
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		if r, ok := s.requests.Get(m.Part.Request); ok {
+			m.Request = r
+			if r.Method == "initialize" { // it names the revision
+				if rev := jsonrpc.Revision(m.Outcome().Get("protocolVersion").Decoded()); rev != "" {
+					return rev
+				}
+			}
+			return r.Revision
+		}
+	}
+	if r, ok := s.requests.Get(m.Part.Call); ok {
+		return r.Revision
+	}
+	return s.declared(m)
+}
+
+// declared returns the revision that a message declares, or else that of its session.
+func (s *Session) declared(m *Message) jsonrpc.Revision {
+	own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+	switch {
+	case own != "":
+		return jsonrpc.Revision(own)
+	case m.Method == "initialize":
+		return jsonrpc.Revision(m.Parameters().Get("protocolVersion").Decoded())
+	}
+	return m.Entry.Revision()
+}
+
+// message hands a message to the rules.
+func (c *Checker) message(m *Message) {
+	s := m.Session
+	for _, j := range s.watchers {
+		j.Watch(m)
+	}
+	kind, method := "invalid", ""
+	switch m.Kind {
+	case jsonrpc.Request, jsonrpc.Notification:
+		kind, method = m.Kind.String(), m.Method
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		if kind = "result"; m.Kind == jsonrpc.ErrorResponse {
+			kind = "error"
+		}
+		if m.Request != nil {
+			method = m.Request.Method
+		}
+	case jsonrpc.Batch:
+		kind = "batch"
+	}
+	c.judge(m, kind)
+	if method != "" {
+		c.judge(m, kind+" "+method)
+	}
+	if kind != "invalid" && kind != "batch" {
+		c.judge(m, "message")
+	}
+	c.embedded(m)
+}
+
+// judge hands a message to the rules that selected on.
+func (c *Checker) judge(m *Message, on string) {
+	for _, j := range m.Session.selected[on] {
+		switch {
+		case !j.rule.binds(m.Lane):
+		case j.rule.ClassIn(m.Revision) == 0:
+			if m.Revision == "" {
+				j.at(m.Entry.Frame.Seq, "").Skip("the revision is not known")
+			}
+		case m.Unread:
+			j.at(m.Entry.Frame.Seq, m.Revision).Skip("the message is too large to be read")
+		case m.Entry.Frame.Truncated:
+			j.at(m.Entry.Frame.Seq, m.Revision).Skip("the frame is truncated")
+		default:
+			j.Message(m, j.at(m.Entry.Frame.Seq, m.Revision))
+		}
+	}
+}
+
+// embedded hands the requests for input in a result to the rules, and the responses in a
+// retry (2026-07-28, basic/patterns/mrtr).
+func (c *Checker) embedded(m *Message) {
+	if m.Path != "$" || m.Unread {
+		return
+	}
+	switch m.Kind {
+	case jsonrpc.Response:
+		for name, v := range m.Outcome().Get("inputRequests").Each {
+			method := v.Get("method").Decoded()
+			if !v.IsObject() || method == "" {
+				continue
+			}
+			inner := &jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Get("params")}
+			c.message(&Message{
+				Message: inner, Entry: m.Entry, Session: m.Session, Lane: m.Lane, Revision: m.Revision, Path: "$.result.inputRequests." + string(name),
+			})
+		}
+	case jsonrpc.Request:
+		c.responses(m)
+	}
+}
+
+// responses hands the responses in a retry to the rules.
+func (c *Checker) responses(m *Message) {
+	answers := m.Parameters().Get("inputResponses")
+	if !answers.IsObject() {
+		return
+	}
+	first, ok := m.Session.requests.Get(m.Part.Call)
+	if !ok {
+		return
+	}
+	for name, v := range answers.Each {
+		asked := first.asked[string(name)]
+		if asked == nil {
+			continue
+		}
+		inner := &jsonrpc.Message{Kind: jsonrpc.Response, Result: v}
+		c.message(&Message{
+			Message: inner, Entry: m.Entry, Session: m.Session, Lane: m.Lane, Revision: m.Revision, Request: asked,
+			Path: "$.params.inputResponses." + string(name),
+		})
+	}
+}
+
+// call hands a call to the rules.
+func (c *Checker) call(s *Session, call *session.Call) {
+	for _, j := range s.rules {
+		if j.Call != nil && (call.Revision == "" || j.rule.ClassIn(call.Revision) != 0) {
+			j.Call(call, j.at(call.Ref.Seq, call.Revision))
+		}
+	}
+	s.forget(call.Ref)
+	for _, ref := range call.Requests {
+		s.forget(ref)
+	}
+}
+
+// forget removes a request.
+func (s *Session) forget(ref session.Ref) {
+	if r, ok := s.requests.Get(ref); ok {
+		s.release(r.Params)
+		s.requests.Delete(ref)
+	}
+}
+
+// over hands an exchange to the rules.
+func (c *Checker) over(x *Exchange) {
+	if x.Session == nil {
+		return
+	}
+	if x.Revision == "" && x.Session.Facts != nil {
+		x.Revision = x.Session.Facts.Revision
+	}
+	frame := x.Heads[0]
+	for _, j := range x.Session.rules {
+		if j.Exchange != nil && (x.Revision == "" || j.rule.ClassIn(x.Revision) != 0) {
+			j.Exchange(x, j.at(frame, x.Revision))
+		}
+	}
+}
+
+// end ends a session.
+func (c *Checker) end(s *Session) {
+	for _, j := range s.rules {
+		if j.End != nil {
+			rev := jsonrpc.Revision("")
+			if s.Facts != nil {
+				rev = s.Facts.Revision
+			}
+			j.End(j.at(c.last, rev))
+		}
+	}
+	for _, r := range s.requests.All {
+		s.release(r.Params)
+	}
+	for _, defs := range []map[string]jsonrpc.Value{s.Tools, s.Prompts, s.Resources, s.Templates} {
+		s.releaseAll(defs)
+	}
+}
+
+// Report ends the recording and returns the results. Open are the calls that are open, as
+// [session.Tracker.Open] returns them.
+func (c *Checker) Report(open []*session.Call) *Report {
+	for _, call := range open {
+		if s, ok := c.sessions.Get(call.Session); ok {
+			c.call(s, call)
+		}
+	}
+	for _, x := range c.exchanges.All {
+		c.over(x)
+	}
+	for _, s := range c.sessions.All {
+		c.end(s)
+	}
+	return c.results.report()
+}
+
+// learn remembers capabilities and definitions. It is called after the rules have judged the
+// message, so these compare with what was known before.
+func (s *Session) learn(m *Message) {
+	if !s.seen {
+		s.seen = true
+		s.Start = m.Kind == jsonrpc.Request && (m.Method == "initialize" || m.Method == "server/discover" || m.Method == "ping") ||
+			s.Transport == "stdio" && m.Part.Message.Seq <= 2
+	}
+	switch m.Kind {
+	case jsonrpc.Request:
+		s.learnRequest(m)
+	case jsonrpc.Response:
+		if m.Request != nil {
+			s.learnResult(m)
+		}
+	}
+}
+
+func (s *Session) learnRequest(m *Message) {
+	if m.Lane != tap.ToServer {
+		return
+	}
+	if m.Method == "initialize" {
+		s.release(s.Client)
+		s.Client = s.keep(m.Parameters().Get("capabilities"))
+	} else if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
+		s.release(s.Client)
+		s.Client = s.keep(own)
+	}
+}
+
+// learnResult remembers what the result of a known request defines.
+func (s *Session) learnResult(m *Message) {
+	result := m.Outcome()
+	if asked := result.Get("inputRequests"); asked.IsObject() {
+		s.learnAsked(m, asked)
+	}
+	switch m.Request.Method {
+	case "initialize", "server/discover":
+		s.release(s.Server)
+		s.Server = s.keep(result.Get("capabilities"))
+	case "tools/list":
+		s.define(&s.Tools, m, "tools", "name")
+	case "prompts/list":
+		s.define(&s.Prompts, m, "prompts", "name")
+	case "resources/list":
+		s.define(&s.Resources, m, "resources", "uri")
+	case "resources/templates/list":
+		s.define(&s.Templates, m, "resourceTemplates", "uriTemplate")
+	}
+}
+
+// learnAsked remembers requests for input with the first request of their call.
+func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
+	first, ok := s.requests.Get(m.Part.Call)
+	if !ok {
+		return
+	}
+	first.asked = map[string]*Request{}
+	for name, v := range asked.Each {
+		if len(first.asked) == maxCarried {
+			return
+		}
+		first.asked[string(name)] = &Request{
+			Ref: m.Part.Message, Lane: m.Lane, Method: v.Get("method").Decoded(), Params: s.keep(v.Get("params")), Revision: m.Revision,
+		}
+	}
+}
+
+// define remembers the definitions in a page of a list. The first page replaces them.
+func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key string) {
+	if *defs == nil || m.Request.Params.Get("cursor") == nil {
+		s.releaseAll(*defs)
+		*defs = map[string]jsonrpc.Value{}
+	}
+	for _, v := range m.Outcome().Get(member).Each {
+		if len(*defs) == maxRequests {
+			return
+		}
+		if name := v.Get(key).Decoded(); name != "" {
+			s.release((*defs)[name])
+			(*defs)[strings.Clone(name)] = s.keep(v)
+		}
+	}
+}
+
+// keep returns a copy of a value, nil if there is no room for it.
+func (s *Session) keep(v jsonrpc.Value) jsonrpc.Value {
+	if len(v) == 0 || len(v) > maxParams || s.checker.held+len(v) > maxHeld {
+		return nil
+	}
+	s.checker.held += len(v)
+	return append(jsonrpc.Value{}, v...)
+}
+
+// release gives back the room of a value.
+func (s *Session) release(v jsonrpc.Value) { s.checker.held -= len(v) }
+
+func (s *Session) releaseAll(defs map[string]jsonrpc.Value) {
+	for _, v := range defs {
+		s.release(v)
+	}
+}

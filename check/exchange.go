@@ -1,0 +1,103 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// maxCarried is how many messages of an exchange are remembered.
+const maxCarried = 64
+
+// An Exchange is an HTTP exchange.
+type Exchange struct {
+	Number  uint64
+	Session *Session
+	// Revision is the one in force for its request.
+	Revision jsonrpc.Revision
+	// Request, Response and End are its events, Response the final one; nil as long as there
+	// is none. Heads are the numbers of their frames, in that order.
+	Request, Response, End *tap.Event
+	Heads                  [3]uint64
+	// HungUp is the number of the frame at which the client hung up, 0 if it did not.
+	HungUp uint64
+	// Carried are its messages, the first 64.
+	Carried []Carried
+	// Others counts the frames to the client that carry no message.
+	Others int
+}
+
+// A Carried is a message of an exchange.
+type Carried struct {
+	Frame  uint64
+	Lane   tap.Lane
+	Form   tap.Form
+	Kind   jsonrpc.Kind
+	Role   session.Role
+	Method string // of a response, that of its request
+	Code   string // of an error
+}
+
+// Has reports whether the exchange carried a message of a kind on a lane.
+func (x *Exchange) Has(lane tap.Lane, kinds ...jsonrpc.Kind) bool {
+	for _, c := range x.Carried {
+		for _, k := range kinds {
+			if c.Lane == lane && c.Kind == k {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Field returns the values of a header field of an event, which may be nil.
+func Field(e *tap.Event, name string) (values []string) {
+	if e == nil {
+		return nil
+	}
+	for _, f := range e.Header {
+		if strings.EqualFold(f[0], name) {
+			values = append(values, f[1])
+		}
+	}
+	return values
+}
+
+// event adds an event of the exchange.
+func (x *Exchange) event(f *tap.Frame, e *tap.Event) {
+	copied := *e
+	switch e.Name {
+	case tap.EventRequest:
+		x.Request, x.Heads[0] = &copied, f.Seq
+	case tap.EventResponse:
+		if e.Status >= 200 || e.Status == 101 {
+			x.Response, x.Heads[1] = &copied, f.Seq
+		}
+	case tap.EventHangUp:
+		x.HungUp = f.Seq
+	case tap.EventEnd:
+		x.End, x.Heads[2] = &copied, f.Seq
+	}
+}
+
+// carry adds the messages of a frame.
+func (x *Exchange) carry(e *session.Entry) {
+	if len(e.Parts) == 0 {
+		if e.Frame.Lane == tap.ToClient {
+			x.Others++
+		}
+		return
+	}
+	for i := range e.Parts {
+		if len(x.Carried) == maxCarried {
+			return
+		}
+		m, p := e.Of(i), &e.Parts[i]
+		x.Carried = append(x.Carried, Carried{
+			Frame: e.Frame.Seq, Lane: e.Frame.Lane, Form: e.Frame.Form, Kind: m.Kind, Role: p.Role,
+			Method: strings.Clone(p.Method), Code: strings.Clone(m.ErrorCode),
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// Limits of a [Report].
+const (
+	// MaxFindings is how many findings are kept. Violations beyond it are counted in
+	// Report.More.
+	MaxFindings = 10_000
+	// MaxFrames is how many of its first frames a finding names.
+	MaxFrames = 5
+	// maxText is how many bytes of an offending text are kept.
+	maxText = 200
+	// maxReasons is how many reasons for which a rule was not judged are kept.
+	maxReasons = 8
+)
+
+// A Finding is a violation of a rule. It stands for all violations with the same rule,
+// subject and path.
+type Finding struct {
+	Rule  *Rule
+	Class Class
+	// Subject is what is wrong: a tool, a method, a header field; "" if the rule tells.
+	Subject string
+	// Path is the place in the message, such as $.result.tools[*].inputSchema; "" for none.
+	Path string
+	// Text is the text that offends or, in words, what is wrong with it: of the first
+	// occurrence, at most 200 bytes, as recorded.
+	Text string
+	// Count is how often it occurred, Frames are the numbers of the first five frames.
+	Count  uint64
+	Frames []uint64
+	// Session is the session of the first occurrence, 0 if it has none, and Revision the
+	// revision in force, "" if it was not known.
+	Session  int
+	Revision jsonrpc.Revision
+}
+
+// A Judgement counts the verdicts of one rule.
+type Judgement struct {
+	Rule *Rule
+	// Held and Violated count verdicts, NotJudged those that could not be given.
+	Held, Violated, NotJudged uint64
+	// Reasons tell why some could not be given: the first eight, with their counts.
+	Reasons []Reason
+}
+
+// A Reason is a cause for which a rule could not be judged.
+type Reason struct {
+	Text  string
+	Count uint64
+}
+
+// A Report is the result of a check.
+type Report struct {
+	// Findings are ordered by class, the worst first, and then by rule and first frame.
+	Findings []*Finding
+	// Judgements has the rules that applied at least once, ordered by id.
+	Judgements []*Judgement
+	// More counts violations that are not in Findings.
+	More uint64
+}
+
+// Judged returns how many verdicts were given.
+func (r *Report) Judged() (n uint64) {
+	for _, j := range r.Judgements {
+		n += j.Held + j.Violated
+	}
+	return n
+}
+
+// Worst returns the class of the worst finding, 0 if there is none.
+func (r *Report) Worst() Class {
+	if len(r.Findings) == 0 {
+		return 0
+	}
+	return r.Findings[0].Class
+}
+
+// findingKey identifies a finding.
+type findingKey struct{ rule, subject, path string }
+
+// results collects verdicts.
+type results struct {
+	judgements map[*Rule]*Judgement
+	findings   map[findingKey]*Finding
+	more       uint64
+}
+
+func newResults() *results {
+	return &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}}
+}
+
+func (r *results) of(rule *Rule) *Judgement {
+	j := r.judgements[rule]
+	if j == nil {
+		j = &Judgement{Rule: rule}
+		r.judgements[rule] = j
+	}
+	return j
+}
+
+// report returns the ordered results.
+func (r *results) report() *Report {
+	out := &Report{More: r.more}
+	for _, f := range r.findings {
+		out.Findings = append(out.Findings, f)
+	}
+	slices.SortFunc(out.Findings, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(b.Class, a.Class), cmp.Compare(a.Rule.ID, b.Rule.ID), cmp.Compare(a.Frames[0], b.Frames[0]),
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Path, b.Path))
+	})
+	for _, j := range r.judgements {
+		out.Judgements = append(out.Judgements, j)
+	}
+	slices.SortFunc(out.Judgements, func(a, b *Judgement) int { return cmp.Compare(a.Rule.ID, b.Rule.ID) })
+	return out
+}
+
+// A Verdict takes the judgement of one rule about one message, frame, exchange, call or
+// session. It may be called several times, for several parts of a message.
+type Verdict struct {
+	rule     *Rule
+	results  *results
+	session  int
+	frame    uint64
+	revision jsonrpc.Revision
+}
+
+// Hold reports that the rule holds.
+func (v *Verdict) Hold() { v.results.of(v.rule).Held++ }
+
+// Skip reports that the rule cannot be judged, and why, as in "the recording began later".
+func (v *Verdict) Skip(why string) {
+	j := v.results.of(v.rule)
+	j.NotJudged++
+	for i := range j.Reasons {
+		if j.Reasons[i].Text == why {
+			j.Reasons[i].Count++
+			return
+		}
+	}
+	if len(j.Reasons) < maxReasons {
+		j.Reasons = append(j.Reasons, Reason{why, 1})
+	}
+}
+
+// Violate reports a violation: see [Finding] for its parts.
+func (v *Verdict) Violate(subject, path, text string) {
+	v.violate(v.rule.ClassIn(v.revision), subject, path, text)
+}
+
+// Observe reports a violation in a case in which the rule has the class [Observation].
+func (v *Verdict) Observe(subject, path, text string) { v.violate(Observation, subject, path, text) }
+
+func (v *Verdict) violate(class Class, subject, path, text string) {
+	v.results.of(v.rule).Violated++
+	key := findingKey{v.rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
+	f := v.results.findings[key]
+	if f == nil {
+		if len(v.results.findings) >= MaxFindings {
+			v.results.more++
+			return
+		}
+		f = &Finding{
+			Rule: v.rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision,
+		}
+		v.results.findings[key] = f
+	}
+	f.Class = max(f.Class, class)
+	f.Count++
+	if n := len(f.Frames); n < MaxFrames && (n == 0 || f.Frames[n-1] != v.frame) {
+		f.Frames = append(f.Frames, v.frame)
+	}
+}
+
+// Check reports that the rule holds if ok is set, and otherwise a violation.
+func (v *Verdict) Check(ok bool, subject, path, text string) {
+	if ok {
+		v.Hold()
+		return
+	}
+	v.Violate(subject, path, text)
+}
+
+// cut returns the beginning of a text, at most maxText bytes and whole characters.
+func cut(s string) string {
+	if len(s) <= maxText {
+		return strings.Clone(s)
+	}
+	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
+}

@@ -1,0 +1,222 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// A Class tells how much a violation matters. Larger is worse.
+type Class uint8
+
+const (
+	// Observation is a matter of security, performance or hygiene, or what traffic can
+	// only hint at.
+	Observation Class = iota + 1
+	// Should is a recommendation of the specification.
+	Should
+	// Must is a requirement of the specification.
+	Must
+	// ClientBreaking is what makes common SDKs lose a call, a list or the connection.
+	ClientBreaking
+)
+
+// Classes are the names of the classes, the worst first.
+var Classes = []string{"client-breaking", "must", "should", "observation"}
+
+// String returns the name of the class.
+func (c Class) String() string {
+	if c < Observation || c > ClientBreaking {
+		return "none"
+	}
+	return Classes[ClientBreaking-c]
+}
+
+// ParseClass is the inverse of [Class.String].
+func ParseClass(s string) (Class, error) {
+	if i := slices.Index(Classes, s); i >= 0 {
+		return ClientBreaking - Class(i), nil
+	}
+	return 0, fmt.Errorf("unknown class %q (want %s)", s, strings.Join(Classes, ", "))
+}
+
+// A Rule is one requirement.
+type Rule struct {
+	// ID names the rule: a family and a number, as in rpc-08. Ids are stable, and the id of
+	// a rule that was removed is not used again.
+	ID string
+	// Class is the class, with revisions where it depends on them: "must@B-E observation@A".
+	Class string
+	// In are the revisions in which the rule is judged, such as "A-E" or "A,C-E": A is
+	// 2024-11-05, B 2025-03-26, C 2025-06-18, D 2025-11-25 and E 2026-07-28.
+	In string
+	// Side is who is bound: client, server or both.
+	Side string
+	// Transport is where the rule is judged: any, stdio, http, or sse for HTTP+SSE.
+	Transport string
+	// Text is what should hold. For an observation it may be what is reported.
+	Text string
+	// Source names the pages of the specification, by revision: "B-D:basic/transports#stdio".
+	Source string
+	// Fix advises the person who reads the finding, in one line.
+	Fix string
+	// New returns the functions that judge one session. What they remember of the session,
+	// which must be bounded, is in variables of New.
+	New func(s *Session) Hooks
+
+	revisions map[jsonrpc.Revision]Class // filled when it is registered
+}
+
+// Hooks are the functions of a rule for one session. Each may be nil. A function reports its
+// verdict to v: no call means that the rule does not apply.
+type Hooks struct {
+	// Message judges a message that the bound side sent and that On selects.
+	Message func(m *Message, v *Verdict)
+	// On selects messages by kind, and method if one is given: "request", "notification",
+	// "result", "error" and "message" for all of these, "invalid" for what is not a
+	// message, "batch" for a batch before its elements. "result tools/list" is the result
+	// of a tools/list. "request elicitation/create" is also an entry of inputRequests, and
+	// "result elicitation/create" one of inputResponses (2026-07-28).
+	On []string
+	// Watch sees all messages of both sides, before Message, to remember things.
+	Watch func(m *Message)
+	// Frame judges a frame, of any lane. It is called whatever revision is in force.
+	Frame func(e *session.Entry, v *Verdict)
+	// Exchange judges an HTTP exchange that is over, or open at the end of the recording.
+	Exchange func(x *Exchange, v *Verdict)
+	// Call judges a call that is over, or open at the end of the recording.
+	Call func(c *session.Call, v *Verdict)
+	// End judges the session at the end of the recording.
+	End func(v *Verdict)
+}
+
+// each returns New for a rule that remembers nothing: judge judges the messages that on
+// selects.
+func each(judge func(m *Message, v *Verdict), on ...string) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{On: on, Message: judge} }
+}
+
+// letters are the revisions as rules name them.
+var letters = map[byte]jsonrpc.Revision{
+	'A': jsonrpc.Rev20241105, 'B': jsonrpc.Rev20250326, 'C': jsonrpc.Rev20250618, 'D': jsonrpc.Rev20251125, 'E': jsonrpc.Rev20260728,
+}
+
+// parseRevisions reads a list of letters and ranges of letters.
+func parseRevisions(list string) (all []jsonrpc.Revision, err error) {
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		if len(from) != 1 || len(to) != 1 || letters[from[0]] == "" || letters[to[0]] == "" || from > to {
+			return nil, fmt.Errorf("invalid revisions %q", list)
+		}
+		for c := from[0]; c <= to[0]; c++ {
+			all = append(all, letters[c])
+		}
+	}
+	return all, nil
+}
+
+// prepare reads Class and In.
+func (r *Rule) prepare() error {
+	in, err := parseRevisions(r.In)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.ID, err)
+	}
+	r.revisions = map[jsonrpc.Revision]Class{}
+	for part := range strings.FieldsSeq(r.Class) {
+		name, at, limited := strings.Cut(part, "@")
+		class, err := ParseClass(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.ID, err)
+		}
+		where := in
+		if limited {
+			if where, err = parseRevisions(at); err != nil {
+				return fmt.Errorf("%s: %w", r.ID, err)
+			}
+		}
+		for _, rev := range where {
+			if slices.Contains(in, rev) {
+				r.revisions[rev] = class
+			}
+		}
+	}
+	if len(r.revisions) != len(in) {
+		return fmt.Errorf("%s: class %q does not cover the revisions %s", r.ID, r.Class, r.In)
+	}
+	return nil
+}
+
+// ClassIn returns the class in a revision, and in all of them, if it is not known, the
+// mildest; 0 if the rule is not judged in that revision.
+func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
+	if rev != "" {
+		return r.revisions[rev]
+	}
+	if len(r.revisions) < len(letters) {
+		return 0
+	}
+	mildest := ClientBreaking
+	for _, c := range r.revisions {
+		mildest = min(mildest, c)
+	}
+	return mildest
+}
+
+// Worst returns the worst class of the rule in any revision.
+func (r *Rule) Worst() (worst Class) {
+	for _, c := range r.revisions {
+		worst = max(worst, c)
+	}
+	return worst
+}
+
+// binds reports whether the rule binds the sender of a lane.
+func (r *Rule) binds(lane tap.Lane) bool {
+	return r.Side == "both" || r.Side == "client" && lane == tap.ToServer || r.Side == "server" && lane == tap.ToClient
+}
+
+// applies reports whether the rule is judged on the transport of a session.
+func (r *Rule) applies(transport string) bool {
+	return r.Transport == "any" || r.Transport == transport || r.Transport == "http" && transport == "sse"
+}
+
+// families are all declared rules, one list for each family.
+var families = [][]Rule{
+	rulesRPC, rulesApp, rulesAuth, rulesCapability, rulesClient, rulesDeprecated, rulesDrift, rulesExtension, rulesFeature, rulesFlow,
+	rulesHTTP, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, rulesTask, rulesType,
+}
+
+// Rules returns all rules, ordered by family and number. The rules are shared.
+var Rules = sync.OnceValue(func() []*Rule {
+	var all []*Rule
+	for _, family := range families {
+		for i := range family {
+			r := &family[i]
+			if err := r.prepare(); err != nil {
+				panic(err) // a mistake in a declaration, which a test finds
+			}
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+})
+
+// Lookup returns the rule with an id, or nil.
+func Lookup(id string) *Rule {
+	for _, r := range Rules() {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}

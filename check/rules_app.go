@@ -1,0 +1,4 @@
+package check
+
+// rulesApp are about MCP Apps.
+var rulesApp = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesAuth are about authorization.
+var rulesAuth = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesCapability are about the use of declared capabilities.
+var rulesCapability = []Rule{}

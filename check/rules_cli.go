@@ -1,0 +1,4 @@
+package check
+
+// rulesClient are about roots, sampling and elicitation.
+var rulesClient = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesDeprecated are about deprecated features.
+var rulesDeprecated = []Rule{}

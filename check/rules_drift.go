@@ -1,0 +1,4 @@
+package check
+
+// rulesDrift are about definitions that change.
+var rulesDrift = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesExtension are about the tasks extension.
+var rulesExtension = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesFlow are about progress, cancellation and logs.
+var rulesFlow = []Rule{}

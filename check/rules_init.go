@@ -1,0 +1,4 @@
+package check
+
+// rulesInit are about the handshake of the legacy era.
+var rulesInit = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesPerformance are about performance.
+var rulesPerformance = []Rule{}

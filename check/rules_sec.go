@@ -1,0 +1,4 @@
+package check
+
+// rulesSecurity are about security.
+var rulesSecurity = []Rule{}

@@ -1,0 +1,4 @@
+package check
+
+// rulesStdio are about stdio.
+var rulesStdio = []Rule{}

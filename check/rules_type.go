@@ -1,0 +1,4 @@
+package check
+
+// rulesType are about the JSON types of definitions and contents.
+var rulesType = []Rule{}
