@@ -53,8 +53,8 @@ type Judgement struct {
 
 // A Reason is a cause for which a rule could not be judged.
 type Reason struct {
-	Text  string
-	Count uint64
+	Text  string `json:"text"`
+	Count uint64 `json:"count"`
 }
 
 // A Report is the result of a check.

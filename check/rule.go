@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -169,6 +170,42 @@ func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
 		mildest = min(mildest, c)
 	}
 	return mildest
+}
+
+// RevisionNames returns the revisions in which the rule is judged, oldest first.
+func (r *Rule) RevisionNames() (names []string) {
+	for rev := range r.revisions {
+		names = append(names, string(rev))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ClassText returns Class with the names of revisions, and SourceText Source.
+func (r *Rule) ClassText() string { return named(r.Class) }
+
+// SourceText returns Source with the names of revisions: see [Rule.ClassText].
+func (r *Rule) SourceText() string { return named(r.Source) }
+
+// revisionList is a list of revisions before the page of a source, or behind a class.
+var revisionList = regexp.MustCompile(`\b[A-E](-[A-E])?(,[A-E](-[A-E])?)*:|@[A-E](-[A-E])?\b`)
+
+func named(text string) string {
+	return revisionList.ReplaceAllStringFunc(text, func(list string) string {
+		lead, tail := "", " "
+		if list[0] == '@' {
+			lead, tail = " in ", ""
+		}
+		var names strings.Builder
+		for _, c := range strings.Trim(list, "@:") {
+			if rev := letters[byte(c)]; rev != "" {
+				names.WriteString(string(rev))
+			} else {
+				names.WriteString(map[rune]string{'-': " to ", ',': ", "}[c])
+			}
+		}
+		return lead + names.String() + tail
+	})
 }
 
 // Worst returns the worst class of the rule in any revision.

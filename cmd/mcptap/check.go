@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+const checkLong = `Judges recorded sessions by the rules of the specification, in the revision that is in
+force at each message, and by what breaks real clients. Each rule has a class:
+
+  client-breaking  common SDKs lose the call, the list or the connection
+  must             a requirement of the specification is violated
+  should           a recommendation of the specification is not followed
+  observation      security, performance, hygiene
+
+--fail-on sets the class from which on the exit code is 1. It is 2 if nothing could be
+judged. --expect and --forbid take filters (` + "`mcptap help filter`" + `): a recording fails if no
+frame or call matches an expected one, or any matches a forbidden one. --explain prints
+a rule.`
+
+type checkOptions struct {
+	json, noPager  bool
+	failOn         string
+	only, without  []string
+	expect, forbid []string
+	explain        string
+
+	filters []*gate
+	rules   []*check.Rule
+}
+
+func newCheck(a *app) *cobra.Command {
+	o := checkOptions{failOn: check.Must.String()}
+	cmd := &cobra.Command{
+		Use:   "check REC… [flags]",
+		Short: "Report violations of the specification",
+		Long:  checkLong,
+		Example: "  mcptap check @last\n  mcptap check ./session.txtar --fail-on should\n" +
+			"  mcptap check @last --expect 'tool:search -is:error' --forbid 'latency:>2s'\n  mcptap check --explain rpc-07",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.explain != "" {
+				return takes(0, 0, "")(cmd, args)
+			}
+			return takes(1, -1, "a recording")(cmd, args)
+		},
+		ValidArgsFunction: a.completeRecording,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.paged(o.noPager || o.json, func() error { return o.run(cmd.Context(), a, args) })
+		},
+		DisableFlagsInUseLine: true,
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *checkOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addJSON(cmd, &o.json)
+	addNoPager(cmd, &o.noPager)
+	f.StringVar(&o.failOn, "fail-on", o.failOn, "exit with 1 for findings of this `class` or a worse one, or none: "+strings.Join(check.Classes, ", "))
+	f.StringArrayVar(&o.only, "rule", nil, "judge only this `rule`, or family of rules such as rpc")
+	f.StringArrayVar(&o.without, "no-rule", nil, "do not judge this `rule`, or family of rules")
+	f.StringArrayVar(&o.expect, "expect", nil, "fail if no frame or call matches this `filter`")
+	f.StringArrayVar(&o.forbid, "forbid", nil, "fail if a frame or call matches this `filter`")
+	f.StringVar(&o.explain, "explain", "", "print what a `rule` requires, and exit")
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(append(slices.Clone(check.Classes), "none"), cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"rule", "no-rule", "explain"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)
+	}
+}
+
+func completeRules(*cobra.Command, []string, string) (offers []string, _ cobra.ShellCompDirective) {
+	for _, r := range check.Rules() {
+		offers = append(offers, r.ID+"\t"+fit(r.Text, 60))
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
+	if o.explain != "" {
+		return o.explainRule(a)
+	}
+	failOn, err := o.prepare(a)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(a.stdout)
+	failed, judged := false, uint64(0)
+	for i, arg := range args {
+		name, report, err := o.check(ctx, a, arg)
+		if err != nil {
+			return err
+		}
+		judged += report.Judged()
+		failed = failed || failOn != 0 && report.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
+		if o.json {
+			err = o.writeJSON(w, name, report)
+		} else {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			err = o.writeText(a, w, name, report)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch err := w.Flush(); {
+	case err != nil:
+		return err
+	case failed:
+		return exitCode(exitNo)
+	case judged == 0 && len(o.filters) == 0:
+		return withHint(errors.New("check: no rule could be judged"), "record a session with messages of a client and a server")
+	}
+	return nil
+}
+
+// prepare checks the options. It returns the class to fail on, 0 for none.
+func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
+	if o.failOn != "none" {
+		if failOn, err = check.ParseClass(o.failOn); err != nil {
+			return 0, fmt.Errorf("--fail-on: %w", err)
+		}
+	}
+	only, err := rulesOf("--rule", o.only)
+	if err != nil {
+		return 0, err
+	}
+	without, err := rulesOf("--no-rule", o.without)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range check.Rules() {
+		if (len(o.only) == 0 || slices.Contains(only, r)) && !slices.Contains(without, r) {
+			o.rules = append(o.rules, r)
+		}
+	}
+	for _, query := range o.expect {
+		if err := o.addGate(a, query, false); err != nil {
+			return 0, err
+		}
+	}
+	for _, query := range o.forbid {
+		if err := o.addGate(a, query, true); err != nil {
+			return 0, err
+		}
+	}
+	return failOn, nil
+}
+
+// rulesOf returns the rules that a flag names, by their ids or families.
+func rulesOf(flag string, names []string) (rules []*check.Rule, err error) {
+	var ids []string
+	for _, r := range check.Rules() {
+		family, _, _ := strings.Cut(r.ID, "-")
+		ids = append(ids, r.ID)
+		if slices.Contains(names, r.ID) || slices.Contains(names, family) {
+			rules = append(rules, r)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(ids, func(id string) bool { return id == name || strings.HasPrefix(id, name+"-") }) {
+			return nil, unknownRule(flag, name, ids)
+		}
+	}
+	return rules, nil
+}
+
+func unknownRule(flag, name string, ids []string) error {
+	hint := "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
+	if near := filter.Nearest(name, ids); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return withHint(fmt.Errorf("%s: no rule %s", flag, quote(name)), hint)
+}
+
+// A gate is a filter that something, or nothing, must match.
+type gate struct {
+	query  string
+	forbid bool
+	filter *filter.Filter
+	// frames and calls list what the filter matches, and ofFrames and ofCalls count it. First
+	// is the number of the first frame.
+	frames, calls            *view.Listing
+	ofFrames, ofCalls, first uint64
+}
+
+func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
+	f, err := a.parseFilter(query)
+	if err != nil {
+		return err
+	}
+	o.filters = append(o.filters, &gate{query: query, forbid: forbid, filter: f})
+	return nil
+}
+
+// failed reports whether something matches that must not, or nothing that must.
+func (g *gate) failed() bool { return (g.ofFrames+g.ofCalls > 0) == g.forbid }
+
+func (g *gate) begin(number int, survey *session.Survey) {
+	sel := view.Selection{Filter: g.filter, Session: number, Span: view.Whole}
+	g.frames, g.calls = view.NewListing(sel, view.Options{Plumbing: true}), view.NewListing(sel, view.Options{Calls: true, Flat: true})
+	g.frames.Tracker.Survey, g.calls.Tracker.Survey = survey, survey
+	g.ofFrames, g.ofCalls, g.first = 0, 0, 0
+}
+
+func (g *gate) count(items []view.Item) {
+	for _, it := range items {
+		row := it.Row
+		if it.Node != nil {
+			row = &it.Node.Row
+			g.ofCalls++
+		} else {
+			g.ofFrames++
+		}
+		seq := row.Part.Message.Seq
+		if g.first == 0 || seq < g.first {
+			g.first = seq
+		}
+	}
+}
+
+// check checks one recording, or one session of it.
+func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name string, _ *check.Report, err error) {
+	file, err := a.open(ctx, arg)
+	if err != nil {
+		return "", nil, err
+	}
+	// A first pass finds the sessions, and what becomes of requests.
+	survey := session.NewSurvey(true)
+	last := uint64(0)
+	for f, err := range readFrames(ctx, file.Recording, 0, false) {
+		if err != nil {
+			return "", nil, err
+		}
+		survey.Add(&f)
+		last = f.Seq
+	}
+	survey.End()
+	if n := max(survey.Sessions(), 1); file.Session > n {
+		return "", nil, recording.NoSession(file.Path(), n, file.Session)
+	}
+	info, err := file.Info()
+	if err != nil {
+		return "", nil, err
+	}
+	tracker, checker := session.Tracker{Survey: survey}, check.New(o.rules)
+	for _, g := range o.filters {
+		g.begin(file.Session, survey)
+	}
+	for f, err := range readFrames(ctx, file.Recording, 0, false) {
+		if err != nil {
+			return "", nil, err
+		}
+		if f.Seq > last {
+			break
+		}
+		if e := tracker.Add(&f); file.Session == 0 || e.Session == file.Session {
+			checker.Add(e)
+		}
+		for _, g := range o.filters {
+			items, _ := g.frames.Add(&f)
+			g.count(items)
+			items, _ = g.calls.Add(&f)
+			g.count(slices.DeleteFunc(items, func(it view.Item) bool { return it.Node == nil }))
+		}
+	}
+	for _, g := range o.filters {
+		g.count(slices.DeleteFunc(g.calls.End(info.Duration), func(it view.Item) bool { return it.Node == nil }))
+	}
+	name = info.Header.Label
+	if name == "" {
+		name = arg
+	}
+	return name, checker.Report(tracker.Open()), nil
+}
+
+// explainRule prints a rule.
+func (o *checkOptions) explainRule(a *app) error {
+	r := check.Lookup(o.explain)
+	if r == nil {
+		var ids []string
+		for _, r := range check.Rules() {
+			ids = append(ids, r.ID)
+		}
+		return unknownRule("--explain", o.explain, ids)
+	}
+	l := lines{w: a.stdout}
+	if o.json {
+		return writeJSON(a.stdout, ruleJSON{
+			V: 1, ID: r.ID, Class: r.ClassText(), Revisions: r.RevisionNames(), Side: r.Side, Transport: r.Transport, Text: r.Text, Source: r.SourceText(), Fix: r.Fix,
+		})
+	}
+	width := textWidth(a)
+	l.printf("%s  %s\n\n", r.ID, r.ClassText())
+	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
+		for _, line := range fold(text, width-2) {
+			l.printf("  %s\n", line)
+		}
+	}
+	l.printf("\n  Binds      %s\n  Transport  %s\n  Revisions  %s\n  Source     %s\n", r.Side, r.Transport, strings.Join(r.RevisionNames(), ", "), r.SourceText())
+	return l.err
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcptap/mcptap/check"
+)
+
+// textWidth returns the width of texts: that of the terminal, at most 100 columns.
+func textWidth(a *app) int {
+	if w := a.width(); w > 0 {
+		return min(w, 100)
+	}
+	return 100
+}
+
+// writeText prints the findings of a recording.
+func (o *checkOptions) writeText(a *app, w io.Writer, name string, r *check.Report) error {
+	l, p, width := lines{w: w}, a.palette(), textWidth(a)
+	l.printf("%s\n", p.paint(fit(escape(name), width), bold))
+	class := check.Class(0)
+	for i, f := range r.Findings {
+		if f.Class != class {
+			class = f.Class
+			l.printf("\n%s\n", p.paint(class.String(), classStyles[class]))
+		}
+		if i == 0 || r.Findings[i-1].Rule != f.Rule || r.Findings[i-1].Class != f.Class {
+			writeRule(&l, f.Rule, width)
+		}
+		l.printf("    %s\n", fit(findingWords(f), max(a.width()-4, 0)))
+	}
+	if len(r.Findings) > 0 {
+		l.printf("\n")
+	}
+	for _, g := range o.filters {
+		l.printf("%s\n", fit(g.words(), width))
+	}
+	l.printf("%s\n", checkSummary(r))
+	return l.err
+}
+
+var classStyles = map[check.Class]style{check.ClientBreaking: boldRed, check.Must: boldRed, check.Should: boldCyan, check.Observation: dim}
+
+// writeRule prints what a rule requires, and the advice.
+func writeRule(l *lines, r *check.Rule, width int) {
+	for i, line := range fold(r.Text, max(width-12, 20)) {
+		id := r.ID
+		if i > 0 {
+			id = ""
+		}
+		l.printf("  %-9s %s\n", id, line)
+	}
+	for i, line := range fold(r.Fix, max(width-17, 20)) {
+		lead := "fix:"
+		if i > 0 {
+			lead = ""
+		}
+		l.printf("  %-9s %-4s %s\n", "", lead, line)
+	}
+}
+
+// findingWords describes a finding, escaped: where it is, how often, and what offends.
+func findingWords(f *check.Finding) string {
+	var frames []string
+	for _, n := range f.Frames {
+		frames = append(frames, fmt.Sprintf("#%d", n))
+	}
+	where := strings.Join(frames, " ")
+	if f.Count > uint64(len(f.Frames)) {
+		where += fmt.Sprintf(" … (%d×)", f.Count)
+	}
+	return escape(joinWords("  ", where, joinWords(" ", f.Subject, f.Path), f.Text))
+}
+
+// words describes the outcome of a gate, escaped.
+func (g *gate) words() string {
+	mark, flag := "✓", "--expect"
+	if g.failed() {
+		mark = "✗"
+	}
+	if g.forbid {
+		flag = "--forbid"
+	}
+	what := "nothing matches"
+	switch {
+	case g.ofCalls > 0:
+		what = fmt.Sprintf("%s, first #%d", plural(g.ofCalls, "call matches", "calls match"), g.first)
+	case g.ofFrames > 0:
+		what = fmt.Sprintf("%s, first #%d", plural(g.ofFrames, "frame matches", "frames match"), g.first)
+	}
+	return escape(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.query, what))
+}
+
+// checkSummary counts findings by class, and rules by verdict.
+func checkSummary(r *check.Report) string {
+	byClass := map[string]int{}
+	for _, f := range r.Findings {
+		byClass[f.Class.String()]++
+	}
+	var classes []string
+	for _, name := range check.Classes {
+		if n := byClass[name]; n > 0 {
+			classes = append(classes, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	held, not := 0, 0
+	for _, j := range r.Judgements {
+		switch {
+		case j.Held+j.Violated == 0:
+			not++
+		case j.Violated == 0:
+			held++
+		}
+	}
+	text := plural(len(r.Findings), "finding", "findings")
+	if len(classes) > 0 {
+		text += " (" + strings.Join(classes, ", ") + ")"
+	}
+	if r.More > 0 {
+		text += fmt.Sprintf(" and %d more violations", r.More)
+	}
+	text += "; " + plural(held, "rule holds", "rules hold")
+	if not > 0 {
+		text += fmt.Sprintf(", %d could not be judged", not)
+	}
+	return text
+}
+
+// A findingJSON is a finding in `check --json`.
+type findingJSON struct {
+	V         int      `json:"v"`
+	Type      string   `json:"type"` // finding
+	Recording string   `json:"recording"`
+	Rule      string   `json:"rule"`
+	Class     string   `json:"class"`
+	Subject   string   `json:"subject,omitempty"`
+	Path      string   `json:"path,omitempty"`
+	Text      string   `json:"text,omitempty"`
+	Count     uint64   `json:"count"`
+	Frames    []uint64 `json:"frames"`
+	Session   int      `json:"session,omitempty"`
+	Revision  string   `json:"revision,omitempty"`
+	Requires  string   `json:"requires"`
+	Fix       string   `json:"fix"`
+	Source    string   `json:"source"`
+}
+
+// A judgementJSON counts the verdicts of a rule in `check --json`.
+type judgementJSON struct {
+	V         int            `json:"v"`
+	Type      string         `json:"type"` // rule
+	Recording string         `json:"recording"`
+	Rule      string         `json:"rule"`
+	Held      uint64         `json:"held"`
+	Violated  uint64         `json:"violated"`
+	NotJudged uint64         `json:"not_judged"`
+	Reasons   []check.Reason `json:"reasons,omitempty"`
+}
+
+// A gateJSON is the outcome of --expect or --forbid in `check --json`.
+type gateJSON struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"` // expect or forbid
+	Recording string `json:"recording"`
+	Filter    string `json:"filter"`
+	Calls     uint64 `json:"calls"`  // that match
+	Frames    uint64 `json:"frames"` // that match
+	First     uint64 `json:"first,omitempty"`
+	Failed    bool   `json:"failed"`
+}
+
+// A ruleJSON is a rule in `check --explain --json`.
+type ruleJSON struct {
+	V         int      `json:"v"`
+	ID        string   `json:"id"`
+	Class     string   `json:"class"`
+	Revisions []string `json:"revisions"`
+	Side      string   `json:"side"`
+	Transport string   `json:"transport"`
+	Text      string   `json:"text"`
+	Source    string   `json:"source"`
+	Fix       string   `json:"fix"`
+}
+
+// writeJSON writes one line for each finding, each rule that was judged, and each gate.
+func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) error {
+	for _, f := range r.Findings {
+		if err := writeJSON(w, findingJSON{
+			1, "finding", name, f.Rule.ID, f.Class.String(), f.Subject, f.Path, f.Text, f.Count, f.Frames, f.Session, string(f.Revision), f.Rule.Text, f.Rule.Fix, f.Rule.SourceText(),
+		}); err != nil {
+			return err
+		}
+	}
+	for _, j := range r.Judgements {
+		if err := writeJSON(w, judgementJSON{1, "rule", name, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons}); err != nil {
+			return err
+		}
+	}
+	for _, g := range o.filters {
+		kind := "expect"
+		if g.forbid {
+			kind = "forbid"
+		}
+		if err := writeJSON(w, gateJSON{1, kind, name, g.query, g.ofCalls, g.ofFrames, g.first, g.failed()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
