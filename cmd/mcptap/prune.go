@@ -253,7 +253,7 @@ func (p *pruned) why(now time.Time) string {
 	switch p.reason {
 	case pruneOlder:
 		what := "ended"
-		if p.Status == store.Damaged {
+		if p.Status.Unreadable() {
 			what = "file is from"
 		}
 		return what + " " + formatAge(now.Sub(p.ended)) + " ago"
@@ -285,7 +285,7 @@ func prunable(infos []store.Info, label string) []pruned {
 			continue
 		}
 		p := pruned{Info: info, began: info.Header.Start, ended: info.Header.Start.Add(info.Duration)}
-		if info.Status == store.Damaged {
+		if info.Status.Unreadable() {
 			p.began = fileTime(info.Path)
 			p.ended = p.began
 		}
