@@ -126,19 +126,11 @@ func (o *pruneOptions) run(a *app) error {
 		return nil
 	case o.dryRun:
 		return nil
-	case !o.yes && !confirmPrune(a, chosen):
+	case !o.yes && !a.ask(fmt.Sprintf("Permanently remove %s, %s?", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))):
 		a.say("nothing was removed")
 		return exitCode(exitNo)
 	}
 	return removePruned(chosen)
-}
-
-// confirmPrune asks whether what was listed shall go.
-func confirmPrune(a *app, chosen []pruned) bool {
-	fmt.Fprintf(a.stderr, "Permanently remove %s, %s? [y/N] ", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }
 
 // removePruned deletes the recordings. It ignores those already deleted.
