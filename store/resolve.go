@@ -266,7 +266,7 @@ func newest(dir string, live bool) (string, error) {
 // Completions returns possible completions of an argument, each followed by a tab and a
 // description, the newest first. It opens no recordings.
 func Completions(dir, prefix string) (out []string) {
-	for _, v := range []string{argLast + "\tthe newest recording", argLive + "\tthe newest that is being written"} {
+	for _, v := range []string{argLast + "\tthe newest recording that is not a replay", argLive + "\tthe newest live recording"} {
 		if strings.HasPrefix(v, prefix) {
 			out = append(out, v)
 		}

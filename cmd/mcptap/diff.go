@@ -90,7 +90,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	addForce(cmd, &o.force)
-	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "report a change of time from this `difference` on, if it is also a factor of two")
+	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "report a change of time of at least this `difference`, if it is also a factor of two")
 	addJSON(cmd, &o.json)
 	fixed := func(name string, words ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
