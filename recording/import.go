@@ -27,13 +27,7 @@ type ImportOptions struct {
 // Import makes a recording in a directory from a text, and returns its path. The name is
 // that of the text, for messages and the label.
 func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name string, opt ImportOptions) (string, error) {
-	r, err := text.NewReader(in)
-	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
-		return "", &text.Error{
-			Problem: "HTTP Archives cannot be imported",
-			Hint:    "to import a recording elsewhere, export it as .ndjson or .txtar",
-		}
-	}
+	r, err := newTextReader(in, name)
 	if err != nil {
 		return "", err
 	}
@@ -130,11 +124,23 @@ func openText(name string) (*os.File, text.Reader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := text.NewReader(f)
+	r, err := newTextReader(f, name)
 	if err != nil {
 		return nil, nil, errors.Join(named(name, err), f.Close())
 	}
 	return f, r, nil
+}
+
+// newTextReader reads the head of a text, whose name is for messages.
+func newTextReader(in io.Reader, name string) (text.Reader, error) {
+	r, err := text.NewReader(in)
+	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
+		err = &text.Error{
+			Problem: "HTTP Archives cannot be read",
+			Hint:    "export the recording as .ndjson or .txtar instead",
+		}
+	}
+	return r, err
 }
 
 // named adds the name of a file to an error.

@@ -26,11 +26,16 @@ const (
 	// Cut means that the tap was killed or the machine stopped. The recording is complete
 	// up to that moment.
 	Cut
-	// Damaged means that the file cannot be read.
+	// Damaged means that the file cannot be read, or not as a whole.
 	Damaged
+	// Denied means that there is no permission to read the file.
+	Denied
 )
 
-// String returns ended, live, cut or damaged.
+// Unreadable reports whether the status is Damaged or Denied.
+func (s Status) Unreadable() bool { return s >= Damaged }
+
+// String returns ended, live, cut, damaged or denied.
 func (s Status) String() string {
 	switch s {
 	case Ended:
@@ -39,6 +44,8 @@ func (s Status) String() string {
 		return "live"
 	case Cut:
 		return "cut"
+	case Denied:
+		return "denied"
 	}
 	return "damaged"
 }
@@ -52,7 +59,7 @@ type Info struct {
 	Header tap.Header
 	// Tally summarizes the frames, for a live recording the committed ones.
 	Tally session.Tally
-	// Err is the reason for the status Damaged, or for which the queue of a recording
+	// Err is the reason for the status Damaged or Denied, or for which the queue of a recording
 	// with the status Cut could not be appended.
 	Status Status
 	Err    error
@@ -86,6 +93,9 @@ func readInfo(path string) (Info, error) {
 	sum, err := readSummary(path)
 	if err != nil {
 		i.Header, i.Status, i.Err = headerFromName(path), Damaged, err
+		if errors.Is(err, fs.ErrPermission) {
+			i.Status = Denied
+		}
 		return i, err
 	}
 	i.Header, i.Tally, i.Frames, i.Gaps = sum.header, sum.tally, sum.state.NextSeq-1, sum.state.Gaps
@@ -95,6 +105,9 @@ func readInfo(path string) (Info, error) {
 		if i.Status = Ended; sum.end.Cut {
 			i.Status = Cut
 		}
+	}
+	if sum.short && i.Status != Live {
+		i.Status, i.Err = Damaged, damaged(path, errors.New("the file is truncated"))
 	}
 	return i, nil
 }

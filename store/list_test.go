@@ -357,3 +357,55 @@ func TestFileGrowsWhileItIsOpened(t *testing.T) {
 		t.Errorf("%v: %d pages in %d bytes", err, p.end, p.size)
 	}
 }
+
+// The summary of a truncated file may be readable. Its frames are not.
+func TestListTruncated(t *testing.T) {
+	dir := t.TempDir()
+	h := sampleHeader("")
+	h.ID = "aaaa0001"
+	path := filepath.Join(dir, FileName(h))
+	w, err := NewWriter(path, h)
+	for i := range uint64(3000) {
+		if err == nil {
+			err = w.Add(tap.Frame{Seq: i + 1, Lane: tap.ToServer, Raw: []byte(strings.Repeat("x", 500) + "\n")})
+		}
+	}
+	if err == nil {
+		err = w.Close(End{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	readable := 0
+	info := Stat(path)
+	for size := info.Size; size > 2*pageSize && err == nil; size -= pageSize {
+		if sum, err := readSummary(path); err == nil && sum.state.NextSeq == 3001 {
+			readable++
+		}
+		if got := Stat(path); (got.Status == Damaged) != (size < info.Size) || (got.Err != nil) != (size < info.Size) {
+			t.Fatalf("%d of %d bytes: %v, %v", size, info.Size, got.Status, got.Err)
+		}
+		err = os.Truncate(path, size-pageSize)
+	}
+	if readable < 2 || err != nil {
+		t.Errorf("the summary of %d files was readable, %v", readable, err)
+	}
+}
+
+func TestListDenied(t *testing.T) {
+	dir := shelf(t, "aaaa0001 first")
+	infos, err := List(dir)
+	if err == nil {
+		err = os.Chmod(infos[0].Path, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Open(infos[0].Path); err == nil { // root may read everything
+		f.Close()
+		t.Skip("the mode of a file does not deny reading it")
+	}
+	if got := Stat(infos[0].Path); got.Status != Denied || got.Header.ID != "aaaa0001" {
+		t.Errorf("%+v", got)
+	}
+}

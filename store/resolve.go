@@ -140,26 +140,37 @@ func byPrefix(dir, arg string) (string, error) {
 	return "", fmt.Errorf("no recording %q in %s: no id or file name begins with it, and no recording has that label; `mcptap ls` lists them", arg, dir)
 }
 
-// labelled returns the path of the newest recording in dir with a label, in full
-// or as in the file name, "" if there is none. A replay has the label of the recording that
-// it replayed, and is returned only if there is no other.
+// labelled returns the path of the newest recording in dir with a label, "" if there is
+// none.
 func labelled(dir, label string) string {
+	for _, i := range Labelled(dir, label) {
+		return i.Path
+	}
+	return ""
+}
+
+// Labelled returns the recordings in dir with a label, in full or as in the file name, the
+// newest first. A replay has the label of the recording that it replayed; replays are
+// returned only if there are no others.
+func Labelled(dir, label string) []Info {
 	all, _ := named(dir)
 	inName := labelInName(label)
 	all = slices.DeleteFunc(all, func(i Info) bool { return i.Header.Label != inName })
 	slices.SortFunc(all, newestFirst)
-	replay := ""
+	var found, replays []Info
 	for _, i := range all[:min(len(all), maxHeaders)] {
-		h := Stat(i.Path).Header
-		switch {
-		case h.Label != label && inName != label:
-		case h.ReplayOf == "":
-			return i.Path
-		case replay == "":
-			replay = i.Path
+		switch i = Stat(i.Path); {
+		case i.Header.Label != label && inName != label:
+		case i.Header.ReplayOf == "":
+			found = append(found, i)
+		default:
+			replays = append(replays, i)
 		}
 	}
-	return replay
+	if len(found) == 0 {
+		return replays
+	}
+	return found
 }
 
 // choose returns the path of the only recording that has the id arg, or whose id or
@@ -255,7 +266,7 @@ func newest(dir string, live bool) (string, error) {
 // Completions returns possible completions of an argument, each followed by a tab and a
 // description, the newest first. It opens no recordings.
 func Completions(dir, prefix string) (out []string) {
-	for _, v := range []string{argLast + "\tthe newest recording", argLive + "\tthe newest that is being written"} {
+	for _, v := range []string{argLast + "\tthe newest recording that is not a replay", argLive + "\tthe newest live recording"} {
 		if strings.HasPrefix(v, prefix) {
 			out = append(out, v)
 		}

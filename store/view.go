@@ -206,6 +206,7 @@ type summary struct {
 	tally  session.Tally
 	state  State
 	end    *End
+	short  bool // the file ends before its last page
 }
 
 // summary reads the meta bucket, or only the given keys. Reading frames needs
@@ -215,6 +216,7 @@ func (p *pages) summary(only ...[]byte) (sum summary, err error) {
 	if err != nil {
 		return sum, err
 	}
+	sum.short = uint64(p.size)/pageSize < p.end
 	for _, value := range []struct {
 		k    []byte
 		into any

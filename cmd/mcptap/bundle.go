@@ -111,7 +111,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 func (o *bundleOptions) copy(
 	ctx context.Context, src recording.Source, to string, still bool,
 ) ([]redact.Finding, error) {
-	opt, err := o.options()
+	opt, err := o.options("--rule")
 	if err == nil {
 		opt.Key, err = redactKey("")
 	}

@@ -31,7 +31,8 @@ a JSON Schema by what it allows. Each difference has a class and a reason:
   timing      much slower or faster
   cosmetic    the same in another form
 
-The exit code is 1 if there is a difference of class behaviour or worse (--fail-on).
+The exit code is 1 if there is a difference of class behaviour or worse (--fail-on), and
+2 if a file of a directory could not be read.
 
 --baseline names more recordings of the same server as A. Differences among these are
 noise, and are ignored. --ignore ignores a path, optionally of one method or tool, or
@@ -89,7 +90,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")
 	addForce(cmd, &o.force)
-	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "report a change of time from this `difference` on, if it is also a factor of two")
+	f.DurationVar(&o.slower, "slower", diff.DefaultSlower, "report a change of time of at least this `difference`, if it is also a factor of two")
 	addJSON(cmd, &o.json)
 	fixed := func(name string, words ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -180,6 +181,9 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		return err
 	}
 	o.warn(a, &opt)
+	if len(d.skipped) > 0 {
+		return exitCode(exitFailure)
+	}
 	if set.Failed() {
 		return exitCode(exitNo)
 	}

@@ -24,6 +24,8 @@ type differ struct {
 	opt  diff.Options
 	only *onlyCalls // nil for all
 	set  *diffreport.Set
+	// skipped are the errors of the files in directories that cannot be compared.
+	skipped []string
 }
 
 // A compared is a recording to compare.

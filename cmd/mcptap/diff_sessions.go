@@ -206,7 +206,9 @@ func (d *differ) directories(first, second string) error {
 			continue
 		}
 		later[a.label()] = same[1:]
-		if err := d.both(a, same[0], nil); err != nil {
+		if err := d.both(a, same[0], nil); errors.Is(err, store.ErrDamaged) {
+			d.skip(err)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -219,6 +221,14 @@ func (d *differ) directories(first, second string) error {
 	return nil
 }
 
+// skip reports a file that cannot be compared, once.
+func (d *differ) skip(err error) {
+	if text := err.Error(); !slices.Contains(d.skipped, text) {
+		d.skipped = append(d.skipped, text)
+		d.a.say("skipped: " + text)
+	}
+}
+
 // label is what recordings of two directories are paired by.
 func (c *compared) label() string {
 	if c.info.Tally.Facts.Probe {
@@ -228,7 +238,7 @@ func (c *compared) label() string {
 }
 
 // labelled opens the recordings of a directory, and the texts of such, in the
-// order of their starts. What cannot be read is left out, and said.
+// order of their starts. What cannot be read is skipped.
 func (d *differ) labelled(dir string) ([]*compared, error) {
 	var all []*compared
 	infos, err := store.List(dir)
@@ -236,12 +246,16 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		return nil, err
 	}
 	for _, info := range infos {
-		c, err := d.open(info.Path)
+		var c *compared
+		err := info.Err
+		if !info.Status.Unreadable() {
+			c, err = d.open(info.Path)
+		}
 		switch {
 		case err == nil:
 			all = append(all, c)
 		case !errors.Is(err, store.ErrNotRecording):
-			d.a.say(fmt.Sprintf("skipped: %v", err))
+			d.skip(err)
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -255,7 +269,7 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		}
 		c, err := d.open(name)
 		if err != nil {
-			d.a.say(fmt.Sprintf("skipped: %v", err))
+			d.skip(err)
 			continue
 		}
 		if c.info.Header.Label == "" {

@@ -241,7 +241,7 @@ func examineRecordings(dir string) finding {
 	}
 	var size int64
 	var live, waiting int
-	var damaged []string
+	var damaged, denied []string
 	for i := range infos {
 		info := &infos[i]
 		size += info.Size
@@ -250,6 +250,8 @@ func examineRecordings(dir string) finding {
 			live++
 		case info.Status == store.Damaged:
 			damaged = append(damaged, filepath.Base(info.Path))
+		case info.Status == store.Denied:
+			denied = append(denied, filepath.Base(info.Path))
 		case info.Status == store.Cut && info.Err != nil:
 			waiting++
 		}
@@ -261,6 +263,10 @@ func examineRecordings(dir string) finding {
 	if waiting > 0 {
 		f.health, f.text = doubtful, fmt.Sprintf("%s, %d with unwritten frames in the queue", f.text, waiting)
 		f.hint = "`mcptap ls` writes them once there is space"
+	}
+	if len(denied) > 0 {
+		f.health, f.text = doubtful, f.text+", no permission to read: "+strings.Join(denied, ", ")
+		f.hint = "they belong to another user, or their mode was changed"
 	}
 	if len(damaged) > 0 {
 		f.health, f.text = doubtful, f.text+", damaged: "+strings.Join(damaged, ", ")

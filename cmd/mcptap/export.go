@@ -65,11 +65,11 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
-	format, err := exportFormat(o.format, o.out)
-	if err != nil {
+	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
 	}
-	if err := checkOutput("-o", o.out, o.force); err != nil {
+	format, err := exportFormat(o.format, o.out)
+	if err != nil {
 		return err
 	}
 	if o.salvage {

@@ -19,14 +19,15 @@ func newFilterHelp(a *app) *cobra.Command {
 	return cmd
 }
 
-const filterIntro = `A filter is a list of terms. A frame, or with --calls a call, must match all of them:
+const filterIntro = `A filter is a list of terms. A frame, or with --calls a call, must match all:
 mcptap show @last tool:forecast is:error
-Quote terms that contain quotes, spaces, stars, < > or parentheses for the shell.`
+Quote terms that contain quotes, spaces, stars, < > or parentheses for the
+shell.`
 
 // printFilterHelp prints the table of the language.
 func printFilterHelp(l *lines, p palette, width int) {
 	if width == 0 {
-		width = 100
+		width = 80
 	}
 	l.printf("%s\n", filterIntro)
 	for _, s := range filter.Help() {

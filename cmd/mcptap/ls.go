@@ -20,9 +20,10 @@ const lsLong = `Lists the recordings in the data directory, newest first.
 
 STATE is empty if the run ended normally. Otherwise it is live (still recording),
 cut off (mcptap was killed, or the disk was full at the end), gaps (some frames are
-missing) or damaged (see mcptap export --salvage). (probe) marks a run that only asked
-the server for its revision. (3 sessions) marks a recording with several sessions;
-SERVER, CLIENT and REVISION are those of the first.
+missing), damaged (also if the file is truncated; see mcptap export --salvage) or no
+permission (to read the file). (probe) marks a run that only asked the server for its
+revision. (3 sessions) marks a recording with several sessions; SERVER, CLIENT and
+REVISION are those of the first.
 
 A recording is listed if it matches all WORDs. A word is is:live, is:cut, is:replay,
 part of the label, server, client or revision, or the beginning of the id. The exit
@@ -166,7 +167,7 @@ func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.I
 			{escape(h.Transport), dim}, {"", plain}, {"", plain}, {"", plain},
 			{formatSize(info.Size), dim}, {state(info), stateStyle(info)},
 		}
-		if info.Status != store.Damaged {
+		if !info.Status.Unreadable() {
 			row[7].text = strconv.FormatUint(info.Tally.Frames.Total(), 10)
 			row[9].text = formatDuration(info.Duration)
 			if n := info.Tally.Errors; n > 0 {
@@ -206,6 +207,8 @@ func state(info *store.Info) string {
 		return "live"
 	case info.Status == store.Damaged:
 		return "damaged"
+	case info.Status == store.Denied:
+		return "no permission"
 	case info.Status == store.Cut && len(info.Gaps) > 0:
 		return "cut off, gaps"
 	case info.Status == store.Cut:
@@ -238,7 +241,7 @@ type jsonInfo struct {
 	Platform  string        `json:"platform,omitempty"`
 	Upstream  string        `json:"upstream,omitempty"`
 	ReplayOf  string        `json:"replay_of,omitempty"`
-	Status    string        `json:"status"` // ended, live, cut or damaged
+	Status    string        `json:"status"` // ended, live, cut, damaged or denied
 	Problem   string        `json:"problem,omitempty"`
 	Server    session.Party `json:"server,omitzero"`
 	Client    session.Party `json:"client,omitzero"`

@@ -33,6 +33,9 @@ type app struct {
 	ctx  context.Context
 	temp []string
 
+	// noted are the arguments that noteLabel has reported.
+	noted []string
+
 	// The persistent flags.
 	dirFlag   string
 	colorFlag string
@@ -128,11 +131,15 @@ func (a *app) say(line string) {
 	fmt.Fprintf(a.stderr, "mcptap: %s\n", escape(line))
 }
 
-// messages returns the texts of an error, one per joined error.
+// messages returns the texts of an error, one per joined error, each once.
 func messages(err error) (all []string) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
-			all = append(all, messages(e)...)
+			for _, text := range messages(e) {
+				if !slices.Contains(all, text) { // both writing and flushing may fail
+					all = append(all, text)
+				}
+			}
 		}
 		return all
 	}

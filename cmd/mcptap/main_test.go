@@ -178,3 +178,11 @@ func TestExitCodeOfStdioBehindGlobalFlags(t *testing.T) {
 		t.Errorf("ls: exit %d", code)
 	}
 }
+
+// Both writing and flushing may fail, for one reason.
+func TestErrorIsPrintedOnce(t *testing.T) {
+	full, other := errors.New("disk full"), errors.New("other")
+	if got := messages(errors.Join(full, errors.Join(other, full))); len(got) != 2 || got[0] != "disk full" || got[1] != "other" {
+		t.Errorf("%q", got)
+	}
+}

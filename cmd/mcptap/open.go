@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,13 +22,19 @@ func (a *app) opener() *recording.Opener {
 
 // open opens the recording that an argument names.
 func (a *app) open(ctx context.Context, arg string) (*recording.File, error) {
-	return a.opener().Open(ctx, arg)
+	file, err := a.opener().Open(ctx, arg)
+	if err == nil {
+		a.noteLabel(arg, file.Path())
+	}
+	return file, err
 }
 
 // findSession returns the file of the recording that an argument names, and the number
 // of the session, 0 for all.
 func (a *app) findSession(arg string) (path string, session int, err error) {
-	return a.opener().Path(a.ctx, arg)
+	path, session, err = a.opener().Path(a.ctx, arg)
+	a.noteLabel(arg, path)
+	return path, session, err
 }
 
 // tempDir makes a directory that is removed when the command ends.
@@ -66,7 +73,22 @@ func (a *app) find(arg string) (string, error) {
 	if err == nil && session > 0 {
 		err = fmt.Errorf("%s: this %w", quote(arg), errWhole)
 	}
+	a.noteLabel(arg, path)
 	return path, err
+}
+
+// noteLabel reports once that an argument is a label that several recordings have; path is
+// that of the newest.
+func (a *app) noteLabel(arg, path string) {
+	dir, err := a.dataDir()
+	label, _, _ := store.CutSession(arg)
+	if err != nil || slices.Contains(a.noted, arg) {
+		return
+	}
+	a.noted = append(a.noted, arg)
+	if same := store.Labelled(dir, label); len(same) > 1 && same[0].Path == path {
+		a.say(fmt.Sprintf("label %s: %d recordings have it, using the newest, %s", quote(label), len(same), same[0].Header.ID))
+	}
 }
 
 // completeRecording offers the ids of recordings to the shell.
@@ -85,10 +107,16 @@ func addForce(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "force", false, "overwrite the file if it exists")
 }
 
-// checkOutput returns an error if the output file of a flag exists, unless force is set.
-// Pipes and devices may exist.
+// checkOutput returns an error if the output file of a flag is a directory, or exists,
+// unless force is set. Pipes and devices may exist.
 func checkOutput(flag, name string, force bool) error {
-	if info, err := os.Stat(name); name == "" || name == "-" || force || err != nil || !info.Mode().IsRegular() {
+	info, err := os.Stat(name)
+	switch {
+	case name == "" || name == "-" || err != nil:
+		return nil
+	case info.IsDir():
+		return fmt.Errorf("%s: %s is a directory (name a file)", flag, quote(name))
+	case force || !info.Mode().IsRegular():
 		return nil
 	}
 	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")

@@ -126,19 +126,11 @@ func (o *pruneOptions) run(a *app) error {
 		return nil
 	case o.dryRun:
 		return nil
-	case !o.yes && !confirmPrune(a, chosen):
+	case !o.yes && !a.ask(fmt.Sprintf("Permanently remove %s, %s?", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))):
 		a.say("nothing was removed")
 		return exitCode(exitNo)
 	}
 	return removePruned(chosen)
-}
-
-// confirmPrune asks whether what was listed shall go.
-func confirmPrune(a *app, chosen []pruned) bool {
-	fmt.Fprintf(a.stderr, "Permanently remove %s, %s? [y/N] ", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }
 
 // removePruned deletes the recordings. It ignores those already deleted.
@@ -253,7 +245,7 @@ func (p *pruned) why(now time.Time) string {
 	switch p.reason {
 	case pruneOlder:
 		what := "ended"
-		if p.Status == store.Damaged {
+		if p.Status.Unreadable() {
 			what = "file is from"
 		}
 		return what + " " + formatAge(now.Sub(p.ended)) + " ago"
@@ -285,7 +277,7 @@ func prunable(infos []store.Info, label string) []pruned {
 			continue
 		}
 		p := pruned{Info: info, began: info.Header.Start, ended: info.Header.Start.Add(info.Duration)}
-		if info.Status == store.Damaged {
+		if info.Status.Unreadable() {
 			p.began = fileTime(info.Path)
 			p.ended = p.began
 		}

@@ -102,7 +102,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	opt, err := o.options()
+	opt, err := o.options("--rule")
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,13 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	return o.report(a, r.Findings())
 }
 
-// options reads the rules.
-func (f *redactFlags) options() (redact.Options, error) {
+// options reads the rules of a flag.
+func (f *redactFlags) options(flag string) (redact.Options, error) {
 	opt := redact.Options{Emails: f.emails}
 	for _, text := range f.rules {
 		rule, err := redact.ParseRule(text)
 		if err != nil {
-			return opt, withHint(fmt.Errorf("--rule: %w", err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
+			return opt, withHint(fmt.Errorf("%s: %w", flag, err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
 		}
 		opt.Rules = append(opt.Rules, rule)
 	}
@@ -236,7 +236,7 @@ func (r *redaction) check() error {
 	if r.on = r.on || len(r.rules) > 0; !r.on {
 		return nil
 	}
-	opt, err := r.options()
+	opt, err := r.options("--redact-rule")
 	if err != nil {
 		return err
 	}

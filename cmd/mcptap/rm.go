@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,9 +77,7 @@ func (a *app) confirm(infos []store.Info) error {
 		fmt.Fprintf(a.stderr, "%s  %s  %s, %s, %s\n", escape(h.ID), formatStart(h.Start.In(a.zone), a.now()),
 			escape(h.Label), plural(i.Frames, "frame", "frames"), formatSize(i.Size))
 	}
-	fmt.Fprintf(a.stderr, "Permanently remove %s? [y/N] ", plural(len(infos), "recording", "recordings"))
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+	if a.ask("Permanently remove " + plural(len(infos), "recording", "recordings") + "?") {
 		return nil
 	}
 	a.say("nothing was removed")

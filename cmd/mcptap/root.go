@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -212,7 +213,23 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	return filter.Nearest(name, names)
+	if near := filter.Nearest(name, names); near != "" {
+		return near
+	}
+	for _, other := range otherFlags[name] {
+		if slices.Contains(names, other) {
+			return other
+		}
+	}
+	return ""
+}
+
+// otherFlags maps flags that other commands and tools have to ours.
+var otherFlags = map[string][]string{
+	"rule": {"redact-rule"}, "redact-rule": {"rule"},
+	"port": {"listen", "web"}, "host": {"listen", "web"}, "address": {"listen", "web"}, "bind": {"listen", "web"}, "listen": {"web"},
+	"name": {"label"}, "file": {"output"}, "report": {"output"}, "format": {"json"}, "force": {"yes"},
+	"directory": {"dir"}, "data-dir": {"dir"}, "tail": {"follow"}, "viewer": {"web"}, "browser": {"open", "web"},
 }
 
 func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) error {
@@ -220,8 +237,23 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 		args = []string{} // cobra would take those of the process
 	}
 	a.ctx = ctx
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		plainUsages(root, args[1:])
+	}
 	root.SetArgs(markWords(root, args))
 	return root.ExecuteContext(ctx)
+}
+
+// plainUsages removes the quotes around the names of values from the usages of the flags
+// that completion offers.
+func plainUsages(root *cobra.Command, args []string) {
+	cmd, _, err := root.Find(args)
+	if err != nil {
+		return
+	}
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.LocalFlags().VisitAll(plain)
+	cmd.InheritedFlags().VisitAll(plain)
 }
 
 // unknownCommand returns the error for an unknown name, with a hint if there is no better
@@ -279,6 +311,9 @@ const (
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		hint := "usage: `" + cmd.UseLine() + "`"
+		if cmd.Name() == "http" && cmd.ArgsLenAtDash() == 0 && len(args) > 0 && !strings.Contains(args[0], "://") {
+			return withHint(errors.New("mcptap http takes a URL, not a command"), "to record a server that is a command: `mcptap stdio -- "+args[0]+" …`")
+		}
 		if len(args) < least {
 			return withHint(errors.New(cmd.CommandPath()+" needs "+what), hint)
 		}

@@ -46,7 +46,7 @@ func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *te
 func (t *textRows) setColumns() {
 	t.cols = []column{
 		{title: "NO", right: true}, {title: "TIME", right: true, rank: 3}, {title: "EXCH", right: true, rank: 6}, {},
-		{title: "KIND", rank: 1}, {title: "TO", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2},
+		{title: "KIND", rank: 1}, {title: "REQ", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2},
 		{title: "SIZE", right: true, rank: 5},
 	}
 	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, tookWidth, 0}

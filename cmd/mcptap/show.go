@@ -146,7 +146,13 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	case o.raw:
 		return o.rawLane(ctx, a, rec, sel.Lane)
 	}
-	return o.list(ctx, a, rec, sel)
+	err = o.list(ctx, a, rec, sel)
+	if err == exitCode(exitNo) && words.query != "" {
+		if _, _, named := a.opener().Path(ctx, words.query); named == nil {
+			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + shellQuote(words.recordings[0]) + " " + shellQuote(words.query) + "`")
+		}
+	}
+	return err
 }
 
 // hintLive prints which of several live recordings @live selects.

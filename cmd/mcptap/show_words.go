@@ -236,7 +236,7 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 // seen returns the values in the beginning of a recording, the most frequent first. It
 // returns none if there is no such recording.
 func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
-	path, err := a.find(arg)
+	path, _, err := a.opener().Path(ctx, arg)
 	if err != nil {
 		return s
 	}

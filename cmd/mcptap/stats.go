@@ -241,7 +241,7 @@ func (m *measured) inside(a *app, dir string) ([]string, error) {
 	var paths []string
 	for _, info := range slices.Backward(infos) {
 		switch {
-		case info.Status != store.Damaged:
+		case !info.Status.Unreadable():
 			paths = append(paths, info.Path)
 		case !errors.Is(info.Err, store.ErrNotRecording):
 			m.leftOut++

@@ -109,7 +109,7 @@ func startViewer(listen, dir, path string) (string, error) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "http://") {
 		if err == nil || err == io.EOF {
-			err = fmt.Errorf("%s", strings.TrimPrefix(line, "mcptap: "))
+			err = fmt.Errorf("%s", strings.Replace(strings.TrimPrefix(line, "mcptap: "), "--listen", "--web", 1))
 		}
 		return "", err
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
 )
 
@@ -69,6 +71,9 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	if len(args) > 0 {
 		var path string
 		path, session, err = a.findSession(args[0])
+		if err == nil && !o.child { // the recording of a tap may not exist yet
+			err = checkSession(path, session)
+		}
 		if err != nil {
 			return err
 		}
@@ -114,6 +119,20 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		return nil
 	}
 	return ctx.Err()
+}
+
+// checkSession returns an error if a recording cannot be read or has ended without such a
+// session.
+func checkSession(path string, session int) error {
+	rec, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := rec.Info()
+	if n := max(int(info.Tally.Sessions), 1); err == nil && session > n && info.Status != store.Live {
+		err = recording.NoSession(path, n, session)
+	}
+	return err
 }
 
 // dirForCommands is the data directory as a command must name it, "" where it finds it

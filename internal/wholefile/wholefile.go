@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -22,7 +23,7 @@ func Write(name string, write func(io.Writer) error) error {
 	target := linkTarget(name)
 	f, err := os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+"-*")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return cannotMake(name, err)
 	}
 	err = errors.Join(write(f), f.Close())
 	if err == nil {
@@ -36,7 +37,24 @@ func Write(name string, write func(io.Writer) error) error {
 
 // TempDir makes a temporary directory on the file system of the file to replace.
 func TempDir(name string) (string, error) {
-	return os.MkdirTemp(filepath.Dir(linkTarget(name)), ".mcptap-*")
+	dir, err := os.MkdirTemp(filepath.Dir(linkTarget(name)), ".mcptap-*")
+	if err != nil {
+		err = cannotMake(name, err)
+	}
+	return dir, err
+}
+
+// cannotMake returns the error for a file whose temporary one cannot be made. It names
+// the file, not the temporary one.
+func cannotMake(name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("no such directory")
+	}
+	return fmt.Errorf("write %s: %w", name, err)
 }
 
 // Move moves a file to name, and gives it the mode of the file that it replaces.

@@ -152,13 +152,13 @@ func newNDJSONReader(from io.Reader, line int) (Reader, error) {
 	var j headLine
 	first, err := r.line()
 	if err == nil {
-		err = r.parse(first, &j)
+		err = json.Unmarshal(first, &j)
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, r.wrong(&Error{err.Error(), fromExport})
 	case j.Type != "recording":
-		return nil, r.wrong(fmt.Errorf("the first line must have the type recording, not %s", quote(j.Type)))
+		return nil, r.wrong(&Error{"not the first line of an export: the type is " + quote(j.Type) + ", not recording", fromExport})
 	case j.V > Version:
 		return nil, r.wrong(fmt.Errorf("version %d is %w", j.V, ErrNewer))
 	}
@@ -179,6 +179,9 @@ func (r *ndjsonReader) Next() (tap.Frame, error) {
 	}
 	var j frameLine
 	if err := r.parse(line, &j); err != nil {
+		if line[len(line)-1] != '\n' && !json.Valid(line) {
+			err = fmt.Errorf("it ends within line %d: the rest is missing", r.n)
+		}
 		return tap.Frame{}, err
 	}
 	switch j.Type {

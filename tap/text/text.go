@@ -118,7 +118,9 @@ func NewReader(from io.Reader) (Reader, error) {
 	return newTxtarReader(data, line)
 }
 
-var errNeither = &Error{"neither NDJSON nor a transcript", "it must come from `mcptap export`"}
+var errNeither = &Error{"neither NDJSON nor a transcript", fromExport}
+
+const fromExport = "it must come from `mcptap export`"
 
 // textOnly fails where a NUL comes: the source may be of any size, or a device.
 type textOnly struct{ io.Reader }

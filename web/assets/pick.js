@@ -42,7 +42,7 @@ export async function pick(key, chosen) {
     const { recordings } = await api.recordings();
     const mine = recordings.find((r) => r.key === key);
     const near = (r) => (r.label === mine?.label ? 0 : 2) + (r.server.name && r.server.name === mine?.server.name ? 0 : 1);
-    all = recordings.filter((r) => (r.key !== key || r.sessions > 1) && r.status !== 'damaged').sort((x, y) => near(x) - near(y));
+    all = recordings.filter((r) => (r.key !== key || r.sessions > 1) && r.status !== 'damaged' && r.status !== 'denied').sort((x, y) => near(x) - near(y));
     draw();
   } catch (err) {
     fill(list, h('p', { class: 'fault' }, err.message));

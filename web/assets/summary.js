@@ -21,6 +21,7 @@ export function status(rec) {
     case 'live': return ['●', 'live', 'live'];
     case 'cut': return ['✂', rec.gaps ? 'cut off, gaps' : 'cut off', 'bad'];
     case 'damaged': return ['✕', 'damaged', 'bad'];
+    case 'denied': return ['✕', 'no permission', 'bad'];
   }
   return rec.gaps ? ['✕', 'gaps', 'bad'] : null;
 }
