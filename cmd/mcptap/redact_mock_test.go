@@ -73,7 +73,7 @@ func pseudonyms(t *testing.T, original, red string) (became map[string]string, c
 func mocked(t *testing.T, mcptap, path string) (got [][]byte) {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command(mcptap, "replay", "--dir", dir, path, "--", mcptap, "stdio", "--dir", dir, "--", mcptap, "mock", path, "--strict").CombinedOutput()
+	out, err := exec.Command(mcptap, "replay", "--dir", t.TempDir(), path, "--", mcptap, "stdio", "--dir", dir, "--", mcptap, "mock", path, "--strict").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
