@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -39,11 +40,20 @@ type Checker struct {
 	// elements are those of the batch in the frame elementsOf.
 	elements   []jsonrpc.Value
 	elementsOf uint64
+	// schemas are loaded when they are needed. Before is how many violations there were
+	// before the current message.
+	schemas map[jsonrpc.Revision]*protocolSchema
+	before  uint64
 }
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: rules, results: newResults()}
+	c := &Checker{rules: slices.Clone(rules), results: newResults()}
+	// The schema reports what no other rule has reported.
+	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
+		last := c.rules[i]
+		c.rules = append(slices.Delete(c.rules, i, i+1), last)
+	}
 	c.sessions.Max, c.exchanges.Max = maxSessions, maxExchanges
 	return c
 }
@@ -323,6 +333,9 @@ func (c *Checker) message(m *Message) {
 	for _, j := range s.watchers {
 		j.Watch(m)
 	}
+	if m.Path == "$" {
+		c.before = c.results.violated
+	}
 	kind, method := "invalid", ""
 	switch m.Kind {
 	case jsonrpc.Request, jsonrpc.Notification:
@@ -341,10 +354,10 @@ func (c *Checker) message(m *Message) {
 	if method != "" {
 		c.judge(m, kind+" "+method)
 	}
+	c.embedded(m)
 	if kind != "invalid" && kind != "batch" {
 		c.judge(m, "message")
 	}
-	c.embedded(m)
 }
 
 // judge hands a message to the rules that selected on.

@@ -90,6 +90,7 @@ type findingKey struct{ rule, subject, path string }
 type results struct {
 	judgements map[*Rule]*Judgement
 	findings   map[findingKey]*Finding
+	violated   uint64 // how often any rule was violated
 	more       uint64
 }
 
@@ -161,6 +162,7 @@ func (v *Verdict) Observe(subject, path, text string) { v.violate(Observation, s
 
 func (v *Verdict) violate(class Class, subject, path, text string) {
 	v.results.of(v.rule).Violated++
+	v.results.violated++
 	key := findingKey{v.rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
 	f := v.results.findings[key]
 	if f == nil {

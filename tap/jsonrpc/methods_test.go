@@ -19,7 +19,7 @@ type schemaUse struct {
 // ClientRequest and so on, and every method constant at all.
 func readSchema(t *testing.T, r Revision) map[string]*schemaUse {
 	t.Helper()
-	b, err := os.ReadFile("testdata/schema/" + string(r) + "/schema.json")
+	b, err := os.ReadFile("../../check/schema/" + string(r) + "/schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}

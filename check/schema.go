@@ -1,0 +1,317 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// schemaFiles are the official schemas, as published, with their licenses.
+//
+//go:embed schema/*/schema.json
+var schemaFiles embed.FS
+
+const (
+	// maxValidated is the size up to which a message is validated.
+	maxValidated = 4 << 20
+	// maxErrors is how many errors of a message are reported.
+	maxErrors = 5
+)
+
+// A protocolSchema is the schema of a revision, with the definitions of its messages.
+type protocolSchema struct {
+	compiler *jsonschema.Compiler
+	base     string
+	// definitions are the names of definitions. requests are those of requests and
+	// notifications, by method.
+	definitions map[string]bool
+	requests    map[string]string
+	compiled    map[string]*jsonschema.Schema
+}
+
+// errata corrects the known faults of the generated schemas, in the parts of the definitions
+// with these names. The type declarations from which they are generated are right.
+var errata = map[string]func(definition map[string]any){
+	// Numbers in a form are not only integers.
+	"ElicitResult": func(d map[string]any) { replaceInteger(d) },
+	// null and numbers with a fraction are JSON too.
+	"JSONValue": func(d map[string]any) {
+		replaceInteger(d)
+		d["anyOf"] = append(d["anyOf"].([]any), map[string]any{"type": "null"})
+	},
+}
+
+// replaceInteger replaces the type integer in a list of types by number.
+func replaceInteger(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if types, ok := v["type"].([]any); ok {
+			for i, t := range types {
+				if t == "integer" {
+					types[i] = "number"
+				}
+			}
+		}
+		for _, inner := range v {
+			replaceInteger(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			replaceInteger(inner)
+		}
+	}
+}
+
+// loadSchema loads the schema of a revision.
+func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
+	data, err := schemaFiles.ReadFile("schema/" + string(rev) + "/schema.json")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	root, _ := doc.(map[string]any)
+	list := "$defs"
+	if root[list] == nil {
+		list = "definitions"
+	}
+	s := &protocolSchema{
+		compiler: jsonschema.NewCompiler(), base: "https://modelcontextprotocol.io/schema/" + string(rev) + "/schema.json",
+		definitions: map[string]bool{}, requests: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
+	}
+	definitions, _ := root[list].(map[string]any)
+	for name, d := range definitions {
+		d, _ := d.(map[string]any)
+		s.definitions[name] = true
+		if mend := errata[name]; mend != nil && d != nil {
+			mend(d)
+		}
+		properties, _ := d["properties"].(map[string]any)
+		method, _ := properties["method"].(map[string]any)
+		if m, ok := method["const"].(string); ok {
+			s.requests[m] = name
+		}
+	}
+	if err := s.compiler.AddResource(s.base, doc); err != nil {
+		return nil, err
+	}
+	s.base += "#/" + list + "/"
+	return s, nil
+}
+
+// compile returns a definition, compiled.
+func (s *protocolSchema) compile(definition string) (*jsonschema.Schema, error) {
+	if c := s.compiled[definition]; c != nil {
+		return c, nil
+	}
+	c, err := s.compiler.Compile(s.base + definition)
+	if err == nil {
+		s.compiled[definition] = c
+	}
+	return c, err
+}
+
+// definitionOf returns the definition of a message, and the part of the message that it
+// describes with its path; "" if the schema has none.
+func (s *protocolSchema) definitionOf(m *Message) (definition string, part jsonrpc.Value, path string) {
+	switch m.Kind {
+	case jsonrpc.Request, jsonrpc.Notification:
+		return s.requests[m.Method], m.Envelope(), "$"
+	case jsonrpc.ErrorResponse:
+		for _, name := range []string{"JSONRPCErrorResponse", "JSONRPCError"} {
+			if s.definitions[name] {
+				return name, m.Envelope(), "$"
+			}
+		}
+	case jsonrpc.Response:
+		if m.Request == nil {
+			return "", nil, ""
+		}
+		return s.resultOf(m), m.Outcome(), "$.result"
+	}
+	return "", nil, ""
+}
+
+// resultOf returns the definition of the result of a known request.
+func (s *protocolSchema) resultOf(m *Message) string {
+	name, known := strings.CutSuffix(s.requests[m.Request.Method], "Request")
+	switch {
+	case !known:
+		return ""
+	case m.ResultType == "input_required" && s.definitions["InputRequiredResult"]:
+		return "InputRequiredResult"
+	case m.ResultType != "" && m.ResultType != "complete" && s.definitions["InputRequiredResult"]:
+		return "Result" // of an extension
+	case m.Request.Params.Get("task") != nil && m.Outcome().Get("task") != nil && s.definitions["CreateTaskResult"]:
+		return "CreateTaskResult"
+	case s.definitions[name+"Result"]:
+		return name + "Result"
+	}
+	return "EmptyResult"
+}
+
+// A schemaError is a violation of a schema.
+type schemaError struct{ path, text string }
+
+// validate returns what is wrong with a value, at most maxErrors errors.
+func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) ([]schemaError, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return nil, err
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(v); !errors.As(err, &invalid) {
+		return nil, err
+	}
+	var found []schemaError
+	for _, leaf := range leaves(invalid) {
+		e := schemaError{instancePath(path, v, leaf.InstanceLocation), leaf.ErrorKind.LocalizedString(english)}
+		if !slices.Contains(found, e) {
+			found = append(found, e)
+		}
+		if len(found) == maxErrors {
+			break
+		}
+	}
+	return found, nil
+}
+
+var english = message.NewPrinter(language.English)
+
+// leaves returns the errors without causes. Of the branches of an anyOf or oneOf it follows the
+// one that the value is most likely meant to match: the one whose errors are deepest.
+func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		best := slices.MaxFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
+			return cmp.Or(cmp.Compare(likeness(a), likeness(b)), cmp.Compare(len(b.Causes), len(a.Causes)))
+		})
+		if likeness(best) <= len(e.InstanceLocation) {
+			return []*jsonschema.ValidationError{e} // it resembles none
+		}
+		return leaves(best)
+	}
+	var all []*jsonschema.ValidationError
+	for _, c := range e.Causes {
+		all = append(all, leaves(c)...)
+	}
+	return all
+}
+
+// likeness returns how deep the errors of a branch are. A constant that differs, such as the
+// type of a content block, shows that another branch is meant.
+func likeness(e *jsonschema.ValidationError) int {
+	deepest := 0
+	for _, leaf := range leaves(e) {
+		switch leaf.ErrorKind.(type) {
+		case *kind.Const, *kind.Enum:
+			return 0
+		}
+		deepest = max(deepest, len(leaf.InstanceLocation))
+		if _, ok := leaf.ErrorKind.(*kind.Required); ok {
+			deepest = max(deepest, len(leaf.InstanceLocation)+1)
+		}
+	}
+	return deepest
+}
+
+// instancePath returns the JSON path of a place in a value, with * for the index of an element.
+func instancePath(path string, v any, location []string) string {
+	var b strings.Builder
+	b.WriteString(path)
+	for _, step := range location {
+		switch inner := v.(type) {
+		case []any:
+			b.WriteString("[*]")
+			if i, err := strconv.Atoi(step); err == nil && i < len(inner) {
+				v = inner[i]
+			}
+		case map[string]any:
+			b.WriteString(member(step))
+			v = inner[step]
+		}
+	}
+	return jsonrpc.Bound(b.String())
+}
+
+// member returns the step of a JSON path to a member.
+func member(name string) string {
+	plain := name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) < 0
+	if plain {
+		return "." + name
+	}
+	return fmt.Sprintf("[%q]", name)
+}
+
+// ruleSchema judges messages by the schema of their revision.
+var ruleSchema = Rule{
+	ID: "feat-25", Class: "observation", In: "A-E", Side: "both", Transport: "any",
+	Text:   "A message conforms to the schema of its revision, if no other rule reports it.",
+	Source: "schema; corrected where the generated schema rejects what its type declarations allow",
+	Fix:    "Correct the member at the path; the schema file of the revision shows what is allowed.",
+	New: func(s *Session) Hooks {
+		return Hooks{On: []string{"message"}, Message: s.checker.bySchema}
+	},
+}
+
+// bySchema judges feat-25.
+func (c *Checker) bySchema(m *Message, v *Verdict) {
+	if m.Path != "$" || c.results.violated > c.before {
+		return // embedded, or reported already
+	}
+	s, ok := c.schemas[m.Revision]
+	if !ok {
+		s, _ = loadSchema(m.Revision)
+		if c.schemas == nil {
+			c.schemas = map[jsonrpc.Revision]*protocolSchema{}
+		}
+		c.schemas[m.Revision] = s
+	}
+	if s == nil {
+		return
+	}
+	definition, part, path := s.definitionOf(m)
+	switch {
+	case definition == "":
+		return // see rpc-24 and rpc-07
+	case len(part) > maxValidated:
+		v.Skip("messages of more than 4 MiB are not validated")
+		return
+	}
+	schema, err := s.compile(definition)
+	if err != nil {
+		v.Skip("the schema could not be compiled: " + err.Error())
+		return
+	}
+	found, err := validate(schema, part, path)
+	if err != nil {
+		v.Skip("the message could not be validated: " + err.Error())
+		return
+	}
+	if len(found) == 0 {
+		v.Hold()
+		return
+	}
+	for _, e := range found {
+		v.Violate(m.Subject(), e.path, e.text)
+	}
+}
