@@ -44,6 +44,8 @@ type Checker struct {
 	// before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
 	before  uint64
+	// compiled are the schemas of servers, by their texts.
+	compiled bounded.Map[string, *toolSchema]
 }
 
 // New returns a checker with some rules.

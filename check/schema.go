@@ -179,7 +179,7 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) ([]sc
 	}
 	var found []schemaError
 	for _, leaf := range leaves(invalid) {
-		e := schemaError{instancePath(path, v, leaf.InstanceLocation), leaf.ErrorKind.LocalizedString(english)}
+		e := schemaError{instancePath(path, v, leaf.InstanceLocation), errorWords(leaf)}
 		if !slices.Contains(found, e) {
 			found = append(found, e)
 		}
@@ -188,6 +188,15 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) ([]sc
 		}
 	}
 	return found, nil
+}
+
+// errorWords describes an error without its place.
+func errorWords(e *jsonschema.ValidationError) string {
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		return "matches none of the allowed forms"
+	}
+	return e.ErrorKind.LocalizedString(english)
 }
 
 var english = message.NewPrinter(language.English)

@@ -1,0 +1,330 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// maxSteps is how many times parts of a server's schema are applied to parts of one value. A
+// schema may be made so that this grows exponentially.
+const maxSteps = 200_000
+
+// errTooComplex reports that maxSteps was reached.
+var errTooComplex = errors.New("the schema is too complex")
+
+// errRemote reports a schema that needs another document. It is never loaded.
+var errRemote = errors.New("the schema refers to another document")
+
+// A toolSchema is a schema that a server sent, or the reason why it could not be compiled.
+type toolSchema struct {
+	*jsonschema.Schema
+	err   error
+	steps *steps
+}
+
+// steps counts down the steps of a validation. It is an extension of each part of a schema.
+type steps struct{ left int }
+
+// Validate implements [jsonschema.SchemaExt].
+func (s *steps) Validate(*jsonschema.ValidatorContext, any) {
+	if s.left--; s.left < 0 {
+		panic(errTooComplex)
+	}
+}
+
+// noLoader refuses to load documents.
+type noLoader struct{}
+
+// Load implements [jsonschema.URLLoader].
+func (noLoader) Load(string) (any, error) { return nil, errRemote }
+
+// compileOwn compiles a schema that a server sent. Its dialect is JSON Schema 2020-12 unless
+// it names another.
+func compileOwn(text jsonrpc.Value) (out *toolSchema) {
+	out = &toolSchema{steps: &steps{}}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		out.err = err
+		return out
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(compilePattern)
+	c.AssertVocabs()
+	c.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: "urn:mcptap:steps",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return out.steps, nil
+		},
+	})
+	const url = "urn:mcptap:schema"
+	if out.err = c.AddResource(url, doc); out.err == nil {
+		out.Schema, out.err = c.Compile(url)
+	}
+	return out
+}
+
+// unjudged returns why a schema that could not be compiled is not judged, "" if it is invalid.
+func (s *toolSchema) unjudged() string {
+	var load *jsonschema.LoadURLError
+	switch {
+	case errors.As(s.err, &load) && strings.Contains(load.URL, "json-schema.org"):
+		return "the dialect of the schema is not known"
+	case errors.As(s.err, &load):
+		return errRemote.Error()
+	}
+	return ""
+}
+
+// problem describes why a schema could not be compiled, in one line.
+func (s *toolSchema) problem() string {
+	var invalid *jsonschema.SchemaValidationError
+	var wrong *jsonschema.ValidationError
+	if errors.As(s.err, &invalid) && errors.As(invalid.Err, &wrong) {
+		leaf := leaves(wrong)[0]
+		return strings.Join(leaf.InstanceLocation, "/") + ": " + errorWords(leaf)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s.err.Error(), "urn:mcptap:schema", ""), "\n", " ")
+}
+
+// check validates a value. The second result is why it could not be validated, or "".
+func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaError, why string) {
+	if len(value) > maxValidated {
+		return nil, "values of more than 4 MiB are not validated"
+	}
+	defer func() {
+		if r := recover(); r == errTooComplex {
+			found, why = nil, errTooComplex.Error()
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	s.steps.left = maxSteps
+	found, err := validate(s.Schema, value, path)
+	if err != nil {
+		return nil, "the value could not be validated: " + err.Error()
+	}
+	return found, ""
+}
+
+// An anything matches every text. It stands for a pattern with features that cannot be
+// evaluated in linear time, such as a look-ahead.
+type anything string
+
+// MatchString implements [jsonschema.Regexp].
+func (anything) MatchString(string) bool { return true }
+
+// String implements [fmt.Stringer].
+func (a anything) String() string { return string(a) }
+
+// compilePattern compiles a regular expression of ECMA-262.
+func compilePattern(pattern string) (jsonschema.Regexp, error) {
+	re, err := regexp.Compile(pattern)
+	var wrong *syntax.Error
+	switch {
+	case err == nil:
+		return re, nil
+	case errors.As(err, &wrong) && slices.Contains([]syntax.ErrorCode{
+		syntax.ErrMissingParen, syntax.ErrMissingBracket, syntax.ErrTrailingBackslash, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument,
+	}, wrong.Code) && !strings.Contains(pattern, "(?") && !strings.Contains(pattern, "[^]"):
+		return nil, fmt.Errorf("invalid pattern %q: %s", cut(pattern), wrong.Code)
+	}
+	return anything(pattern), nil
+}
+
+// own returns the compiled schema of a server, which is compiled once.
+func (c *Checker) own(text jsonrpc.Value) *toolSchema {
+	if s, ok := c.compiled.Get(string(text)); ok {
+		c.compiled.Touch(string(text))
+		return s
+	}
+	c.compiled.Max = 256
+	s := compileOwn(text)
+	c.compiled.Put(string(text), s)
+	return s
+}
+
+// rulesSchema are about the schemas of tools and forms, and the values that must conform to
+// them.
+var rulesSchema = []Rule{
+	{
+		ID: "feat-02", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		Text:   "An inputSchema is valid in its dialect, which is JSON Schema 2020-12 unless $schema names another.",
+		Source: "D-E:server/tools#tool",
+		Fix:    "Correct the schema at the place that is named; a validator for JSON Schema 2020-12 shows the same.",
+		New:    each(inputSchemaValid, "result tools/list"),
+	},
+	{
+		ID: "type-07", Class: "client-breaking", In: "C-E", Side: "server", Transport: "any",
+		Text:   "An outputSchema compiles: known type names, valid regular expressions, and every $ref can be resolved inside the schema.",
+		Source: "D-E:server/tools#tool; observed: the TypeScript SDK then refuses every tool of the list",
+		Fix:    "Correct the schema at the place that is named, or leave it out.",
+		New: each(func(m *Message, v *Verdict) {
+			for _, tool := range m.Outcome().Get("tools").Each {
+				if schema := tool.Get("outputSchema"); schema.IsObject() && schema.Get("type").Decoded() == "object" {
+					judgeSchema(m, v, tool, "outputSchema", schema)
+				}
+			}
+		}, "result tools/list"),
+	},
+	{
+		ID: "feat-05", Class: "client-breaking", In: "C-E", Side: "server", Transport: "any",
+		Text:   "If a tool has an outputSchema, its results without isError have a structuredContent that conforms to it.",
+		Source: "C-E:server/tools#output-schema",
+		Fix:    "Return structuredContent as the schema describes it, or correct the schema.",
+		New:    each(outputConforms, "result tools/call"),
+	},
+	{
+		ID: "feat-08", Class: "observation", In: "A-E", Side: "client", Transport: "any",
+		Text:   "The arguments of a tools/call conform to the inputSchema of the tool.",
+		Source: "A-E:server/tools#calling-tools",
+		Fix:    "Compare the arguments with the schema of the tool; the model may have seen another version of it.",
+		New:    each(argumentsConform, "request tools/call"),
+	},
+	{
+		ID: "cli-10", Class: "should", In: "C-E", Side: "client", Transport: "any",
+		Text:   "The content of an accepted form conforms to the requestedSchema.",
+		Source: "C-E:client/elicitation",
+		Fix:    "Validate the form before it is sent.",
+		New:    each(formConforms, "result elicitation/create"),
+	},
+}
+
+// judgeSchema judges whether a schema of a tool compiles.
+func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, schema jsonrpc.Value) {
+	if len(schema) > maxParams {
+		v.Skip("schemas of more than 256 KiB are not compiled")
+		return
+	}
+	compiled := m.Session.checker.own(schema)
+	switch why := compiled.unjudged(); {
+	case compiled.err == nil:
+		v.Hold()
+	case why != "":
+		v.Skip(why)
+	default:
+		v.Violate(tool.Get("name").Decoded(), "$.result.tools[*]."+member, compiled.problem())
+	}
+}
+
+// inputSchemaValid judges feat-02. The types of type, properties and required are those of
+// other rules.
+func inputSchemaValid(m *Message, v *Verdict) {
+	for _, tool := range m.Outcome().Get("tools").Each {
+		schema := tool.Get("inputSchema")
+		if schema.Get("type").Decoded() != "object" || !hasTypes(schema) {
+			continue // see feat-01, type-04 and type-05
+		}
+		judgeSchema(m, v, tool, "inputSchema", schema)
+	}
+}
+
+// hasTypes reports whether properties and required have the right types, if they are present.
+func hasTypes(schema jsonrpc.Value) bool {
+	properties, required := schema.Get("properties"), schema.Get("required")
+	if properties != nil && !properties.IsObject() || required != nil && !required.IsArray() {
+		return false
+	}
+	for _, p := range properties.Each {
+		if !p.IsObject() && p.Class() != 't' && p.Class() != 'f' {
+			return false
+		}
+	}
+	for _, name := range required.Each {
+		if name.Class() != '"' {
+			return false
+		}
+	}
+	return true
+}
+
+// conforms judges a value by a schema of a server.
+func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) {
+	compiled := m.Session.checker.own(schema)
+	if compiled.err != nil {
+		v.Skip("the schema is invalid")
+		return
+	}
+	found, why := compiled.check(value, path)
+	switch {
+	case why != "":
+		v.Skip(why)
+	case len(found) == 0:
+		v.Hold()
+	}
+	for _, e := range found {
+		v.Violate(m.Subject(), e.path, e.text)
+	}
+}
+
+// definition returns the definition of the tool that a call names.
+func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
+	tool, ok := m.Session.Tools[params.Get("name").Decoded()]
+	if !ok || tool == nil {
+		v.Skip("the definition of the tool is not in the recording")
+		return nil
+	}
+	return tool
+}
+
+// outputConforms judges feat-05.
+func outputConforms(m *Message, v *Verdict) {
+	result := m.Outcome()
+	if m.IsError || result.Get("task") != nil || m.ResultType == "input_required" || m.ResultType == "task" {
+		return
+	}
+	tool := m.definition(v, m.Request.Params)
+	schema := tool.Get("outputSchema")
+	if !schema.IsObject() {
+		return
+	}
+	value := result.Get("structuredContent")
+	if value == nil {
+		v.Violate(m.Subject(), "$.result.structuredContent", "missing")
+		return
+	}
+	conforms(m, v, schema, value, "$.result.structuredContent")
+}
+
+// argumentsConform judges feat-08.
+func argumentsConform(m *Message, v *Verdict) {
+	tool := m.definition(v, m.Parameters())
+	schema := tool.Get("inputSchema")
+	if !schema.IsObject() {
+		return
+	}
+	value := m.Parameters().Get("arguments")
+	if value == nil {
+		value = jsonrpc.Value("{}")
+	}
+	if !value.IsObject() {
+		return // see type-16
+	}
+	conforms(m, v, schema, value, "$.params.arguments")
+}
+
+// formConforms judges cli-10.
+func formConforms(m *Message, v *Verdict) {
+	content, schema := m.Outcome().Get("content"), m.Request.Params.Get("requestedSchema")
+	if m.Outcome().Get("action").Decoded() != "accept" || !content.IsObject() {
+		return
+	}
+	if !schema.IsObject() {
+		v.Skip("the requestedSchema is not known")
+		return
+	}
+	path := "$.result.content"
+	if m.Path != "$" {
+		path = m.Path + ".content"
+	}
+	conforms(m, v, schema, content, path)
+}
