@@ -44,13 +44,15 @@ type Checker struct {
 	// before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
 	before  uint64
+	// listed has the numbers of the frames with the last lists, by method.
+	listed map[string]uint64
 	// compiled are the schemas of servers, by their texts.
 	compiled bounded.Map[string, *toolSchema]
 }
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults()}
+	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -75,6 +77,8 @@ type Session struct {
 	// Client and Server are the capabilities that the two sides declared in a handshake or
 	// in server/discover; nil as long as they are not known.
 	Client, Server jsonrpc.Value
+	// Instructions are those of the server, "" if there are none.
+	Instructions string
 	// Tools, Prompts, Resources and Templates have the definitions that the server listed
 	// last, by name or URI.
 	Tools, Prompts, Resources, Templates map[string]jsonrpc.Value
@@ -191,7 +195,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c, selected: map[string][]*judge{}}
 	s.requests.Max = maxRequests
 	for _, r := range c.rules {
-		if !r.applies(s.Transport) {
+		if r.New == nil || !r.applies(s.Transport) {
 			continue
 		}
 		j := &judge{rule: r, Hooks: r.New(s), verdict: Verdict{rule: r, results: c.results, session: s.Number}}
@@ -539,6 +543,7 @@ func (s *Session) learnResult(m *Message) {
 	}
 	switch m.Request.Method {
 	case "initialize", "server/discover":
+		s.Instructions = strings.Clone(jsonrpc.Bound(result.Get("instructions").Decoded()))
 		s.release(s.Server)
 		s.Server = s.keep(result.Get("capabilities"))
 	case "tools/list":
@@ -579,6 +584,7 @@ func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key
 		if len(*defs) == maxRequests {
 			return
 		}
+		s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
 		if name := v.Get(key).Decoded(); name != "" {
 			s.release((*defs)[name])
 			(*defs)[strings.Clone(name)] = s.keep(v)

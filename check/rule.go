@@ -68,7 +68,8 @@ type Rule struct {
 	// Fix advises the person who reads the finding, in one line.
 	Fix string
 	// New returns the functions that judge one session. What they remember of the session,
-	// which must be bounded, is in variables of New.
+	// which must be bounded, is in variables of New. It is nil for rules that compare with a
+	// lock.
 	New func(s *Session) Hooks
 
 	revisions map[jsonrpc.Revision]Class // filled when it is registered
@@ -229,7 +230,7 @@ func (r *Rule) applies(transport string) bool {
 // families are all declared rules, one list for each family.
 var families = [][]Rule{
 	rulesRPC, rulesApp, rulesAuth, rulesCapability, rulesClient, rulesDeprecated, rulesDrift, rulesExtension, rulesFeature, rulesFlow,
-	rulesHTTP, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, {ruleSchema}, rulesSchema, rulesTask, rulesType,
+	rulesHTTP, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, {ruleSchema}, rulesSchema, rulesPin, rulesTask, rulesType,
 }
 
 // Rules returns all rules, ordered by family and number. The rules are shared.

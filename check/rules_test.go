@@ -32,6 +32,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // end. A line without a sign is for the reader.
 func TestRules(t *testing.T) {
 	for _, r := range Rules() {
+		if r.New == nil { // see TestLock
+			continue
+		}
 		t.Run(r.ID, func(t *testing.T) {
 			name := filepath.Join("testdata", "rules", r.ID+".txt")
 			data, err := os.ReadFile(name)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -36,9 +39,18 @@ type checkOptions struct {
 	only, without  []string
 	expect, forbid []string
 	explain        string
+	lock, baseline string
+	locked         bool
+	// updateLock and updateBaseline write the files instead of comparing.
+	updateLock, updateBaseline bool
 
 	filters []*gate
 	rules   []*check.Rule
+	pinned  *check.Lock     // nil without --lock
+	known   *check.Baseline // nil without --baseline
+	last    *check.Checker  // of the last recording
+	// accepted is how many findings the baseline has of the last recording.
+	accepted int
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -74,6 +86,11 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.without, "no-rule", nil, "do not judge this `rule`, or family of rules")
 	f.StringArrayVar(&o.expect, "expect", nil, "fail if no frame or call matches this `filter`")
 	f.StringArrayVar(&o.forbid, "forbid", nil, "fail if a frame or call matches this `filter`")
+	f.StringVar(&o.lock, "lock", "", "compare what the server offers with the lock in `file` (see mcptap pin)")
+	f.BoolVar(&o.locked, "locked", false, "fail if something is offered that is not pinned")
+	f.BoolVar(&o.updateLock, "update-lock", false, "write what is offered to the file of --lock")
+	f.StringVar(&o.baseline, "baseline", "", "accept the findings that are listed in `file`")
+	f.BoolVar(&o.updateBaseline, "update-baseline", false, "write the findings to the file of --baseline")
 	f.StringVar(&o.explain, "explain", "", "print what a `rule` requires, and exit")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(append(slices.Clone(check.Classes), "none"), cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"rule", "no-rule", "explain"} {
@@ -98,13 +115,23 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	}
 	w := bufio.NewWriter(a.stdout)
 	failed, judged := false, uint64(0)
+	var reports []*check.Report
+	seen, rules := map[check.Known]bool{}, map[string]bool{}
 	for i, arg := range args {
 		name, report, err := o.check(ctx, a, arg)
 		if err != nil {
 			return err
 		}
+		reports = append(reports, &check.Report{Findings: slices.Clone(report.Findings)})
+		o.accepted = 0
+		if o.known != nil {
+			o.accepted = o.known.Apply(report, seen)
+		}
 		judged += report.Judged()
-		failed = failed || failOn != 0 && report.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
+		for _, j := range report.Judgements {
+			rules[j.Rule.ID] = rules[j.Rule.ID] || j.Held+j.Violated > 0
+		}
+		failed = failed || failOn != 0 && !o.updateBaseline && report.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
 		if o.json {
 			err = o.writeJSON(w, name, report)
 		} else {
@@ -117,9 +144,15 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			return err
 		}
 	}
-	switch err := w.Flush(); {
-	case err != nil:
+	if o.known != nil {
+		for _, k := range o.known.Resolved(seen, rules) {
+			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
+		}
+	}
+	if err := errors.Join(w.Flush(), o.update(reports)); err != nil {
 		return err
+	}
+	switch {
 	case failed:
 		return exitCode(exitNo)
 	case judged == 0 && len(o.filters) == 0:
@@ -134,6 +167,9 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
 			return 0, fmt.Errorf("--fail-on: %w", err)
 		}
+	}
+	if err := o.read(); err != nil {
+		return 0, err
 	}
 	only, err := rulesOf("--rule", o.only)
 	if err != nil {
@@ -159,6 +195,60 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 		}
 	}
 	return failOn, nil
+}
+
+// read reads the lock and the baseline.
+func (o *checkOptions) read() error {
+	switch {
+	case o.lock == "" && (o.locked || o.updateLock):
+		return errors.New("--locked and --update-lock need --lock")
+	case o.baseline == "" && o.updateBaseline:
+		return errors.New("--update-baseline needs --baseline")
+	}
+	if o.lock != "" && !o.updateLock {
+		data, err := os.ReadFile(o.lock)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = withHint(fmt.Errorf("--lock: %s does not exist", quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
+		}
+		if err == nil {
+			if o.pinned, err = check.ReadLock(data); err != nil {
+				err = fmt.Errorf("--lock: %s: %w", quote(o.lock), err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if o.baseline != "" && !o.updateBaseline {
+		data, err := os.ReadFile(o.baseline)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = withHint(fmt.Errorf("--baseline: %s does not exist", quote(o.baseline)), "--update-baseline makes it")
+		}
+		if err == nil {
+			if o.known, err = check.ReadBaseline(data); err != nil {
+				err = fmt.Errorf("--baseline: %s: %w", quote(o.baseline), err)
+			}
+		}
+		return err
+	}
+	return nil
+}
+
+// update writes the lock and the baseline if that was requested.
+func (o *checkOptions) update(reports []*check.Report) error {
+	if o.updateLock {
+		if err := writeLock(o.lock, o.last.Pin()); err != nil {
+			return err
+		}
+	}
+	if o.updateBaseline {
+		data, err := check.Accept(reports...).Encode()
+		if err != nil {
+			return err
+		}
+		return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
+	}
+	return nil
 }
 
 // rulesOf returns the rules that a flag names, by their ids or families.
@@ -280,6 +370,12 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	}
 	for _, g := range o.filters {
 		g.count(slices.DeleteFunc(g.calls.End(info.Duration), func(it view.Item) bool { return it.Node == nil }))
+	}
+	o.last = checker
+	if o.pinned != nil {
+		if err := checker.Compare(o.pinned, o.locked); err != nil {
+			return "", nil, err
+		}
 	}
 	name = info.Header.Label
 	if name == "" {

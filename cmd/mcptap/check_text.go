@@ -37,6 +37,9 @@ func (o *checkOptions) writeText(a *app, w io.Writer, name string, r *check.Repo
 	for _, g := range o.filters {
 		l.printf("%s\n", fit(g.words(), width))
 	}
+	if o.accepted > 0 {
+		l.printf("%s in the baseline\n", plural(o.accepted, "finding is", "findings are"))
+	}
 	l.printf("%s\n", checkSummary(r))
 	return l.err
 }

@@ -104,7 +104,7 @@ func newRoot(a *app) *cobra.Command {
 		cmds []*cobra.Command
 	}{
 		{groupRecord, []*cobra.Command{newStdio(a), newHTTP(a), newWrap(a), newUnwrap(a), newDemo(a)}},
-		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newCheck(a), newWeb(a)}},
+		{groupRead, []*cobra.Command{newLs(a), newShow(a), newStats(a), newDiff(a), newCheck(a), newPin(a), newWeb(a)}},
 		{groupPlay, []*cobra.Command{newReplay(a), newMock(a)}},
 		{groupKeep, []*cobra.Command{newExport(a), newRedact(a), newBundle(a), newImport(a), newRm(a), newPrune(a)}},
 	} {

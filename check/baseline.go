@@ -1,0 +1,103 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Known is a finding that was accepted: see [Baseline].
+type Known struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject,omitempty"`
+	Path    string `json:"path,omitempty"`
+}
+
+// A Baseline has accepted findings. They are recognized by rule, subject and path, as frame
+// numbers change with every recording.
+type Baseline struct {
+	Version  int     `json:"baseline_version"`
+	Findings []Known `json:"findings"`
+}
+
+// BaselineVersion is the version of the format of a [Baseline].
+const BaselineVersion = 1
+
+// ReadBaseline reads a baseline.
+func ReadBaseline(data []byte) (*Baseline, error) {
+	var b Baseline
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&b); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.Version == 0:
+		return nil, errors.New("no baseline_version: not a baseline of mcptap")
+	case b.Version > BaselineVersion:
+		return nil, fmt.Errorf("baseline_version %d is newer than this mcptap", b.Version)
+	}
+	return &b, nil
+}
+
+// Encode returns the baseline as JSON with one finding on each line, sorted.
+func (b *Baseline) Encode() ([]byte, error) {
+	out := fmt.Appendf(nil, "{\n  \"baseline_version\": %d,\n  \"findings\": [", BaselineVersion)
+	for i, k := range b.Findings {
+		line, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(out, "\n    "...), line...)
+	}
+	return append(out, "\n  ]\n}\n"...), nil
+}
+
+// Accept returns a baseline of the findings of reports.
+func Accept(reports ...*Report) *Baseline {
+	b := &Baseline{Version: BaselineVersion}
+	for _, r := range reports {
+		for _, f := range r.Findings {
+			if k := f.known(); !slices.Contains(b.Findings, k) {
+				b.Findings = append(b.Findings, k)
+			}
+		}
+	}
+	return b
+}
+
+func (f *Finding) known() Known { return Known{f.Rule.ID, f.Subject, f.Path} }
+
+// Apply removes the accepted findings from a report and returns how many there were. It adds
+// them to seen, which has all entries that were found in any report.
+func (b *Baseline) Apply(r *Report, seen map[Known]bool) (accepted int) {
+	known := map[Known]bool{}
+	for _, k := range b.Findings {
+		known[k] = true
+	}
+	r.Findings = slices.DeleteFunc(r.Findings, func(f *Finding) bool {
+		k := f.known()
+		if known[k] {
+			seen[k] = true
+			accepted++
+		}
+		return known[k]
+	})
+	return accepted
+}
+
+// Resolved returns the entries that are not in seen, of the rules that were judged, by their
+// ids.
+func (b *Baseline) Resolved(seen map[Known]bool, judged map[string]bool) (gone []Known) {
+	for _, k := range b.Findings {
+		if !seen[k] && judged[k.Rule] {
+			gone = append(gone, k)
+		}
+	}
+	return gone
+}

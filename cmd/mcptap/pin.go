@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/recording"
+)
+
+const pinLong = `Writes what the server of a recording offers, as JSON that is made to be reviewed and
+committed: its name, instructions and capabilities, and the definitions of its tools,
+prompts, resources and resource templates. Of a list that was requested several times,
+the last counts; what was not requested is not pinned.
+
+` + "`mcptap check REC --lock FILE`" + ` reports what has changed, with the meaning of the
+change; --locked also fails for what is not pinned, and --update-lock writes the file.`
+
+type pinOptions struct {
+	output string
+	force  bool
+}
+
+func newPin(a *app) *cobra.Command {
+	var o pinOptions
+	cmd := &cobra.Command{
+		Use:                   "pin REC [flags]",
+		Short:                 "Write what a server offers, to be compared later",
+		Long:                  pinLong,
+		Example:               "  mcptap pin @last -o mcptap.lock\n  mcptap check @last --lock mcptap.lock --locked",
+		Args:                  takes(1, 1, "a recording"),
+		ValidArgsFunction:     a.completeRecording,
+		RunE:                  func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
+		DisableFlagsInUseLine: true,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "write to `file` (default stdout)")
+	addForce(cmd, &o.force)
+	return cmd
+}
+
+func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
+	if err := checkOutput("-o", o.output, o.force); err != nil {
+		return err
+	}
+	var c checkOptions
+	if _, _, err := c.check(ctx, a, arg); err != nil {
+		return err
+	}
+	lock := c.last.Pin()
+	if lock.Empty() {
+		return withHint(fmt.Errorf("pin %s: the server offers nothing in this recording", quote(arg)), "record a session in which the client requests tools/list")
+	}
+	if o.output == "" || o.output == "-" {
+		data, err := lock.Encode()
+		if err == nil {
+			_, err = a.stdout.Write(data)
+		}
+		return err
+	}
+	return writeLock(o.output, lock)
+}
+
+// writeLock writes a lock to a file.
+func writeLock(name string, l *check.Lock) error {
+	data, err := l.Encode()
+	if err != nil {
+		return err
+	}
+	return recording.WriteFile(name, func(w io.Writer) error { _, err := w.Write(data); return err })
+}
