@@ -131,6 +131,10 @@ var floors = map[string]floor{
 		third: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 		never: without(pure, "sync"), // the list of rules is made once, when it is needed
 	},
+	"check/report": {
+		ours:  []string{"check", "internal/junit", "internal/term/escape"},
+		never: pure,
+	},
 	"diff": {
 		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "internal/jsonpath", "internal/jsontree"},
 		never: pure,
@@ -211,7 +215,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty",

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/session"
@@ -35,6 +36,7 @@ a rule.`
 
 type checkOptions struct {
 	json, noPager  bool
+	format         string
 	failOn         string
 	only, without  []string
 	expect, forbid []string
@@ -54,7 +56,7 @@ type checkOptions struct {
 }
 
 func newCheck(a *app) *cobra.Command {
-	o := checkOptions{failOn: check.Must.String()}
+	o := checkOptions{failOn: check.Must.String(), format: "text"}
 	cmd := &cobra.Command{
 		Use:   "check REC… [flags]",
 		Short: "Report violations of the specification",
@@ -81,6 +83,8 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addJSON(cmd, &o.json)
 	addNoPager(cmd, &o.noPager)
+	f.StringVar(&o.format, "format", o.format, "print in this `format`: "+strings.Join(checkFormats, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.failOn, "fail-on", o.failOn, "exit with 1 for findings of this `class` or a worse one, or none: "+strings.Join(check.Classes, ", "))
 	f.StringArrayVar(&o.only, "rule", nil, "judge only this `rule`, or family of rules such as rpc")
 	f.StringArrayVar(&o.without, "no-rule", nil, "do not judge this `rule`, or family of rules")
@@ -116,31 +120,40 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	w := bufio.NewWriter(a.stdout)
 	failed, judged := false, uint64(0)
 	var reports []*check.Report
+	var all []checkreport.Recording
 	seen, rules := map[check.Known]bool{}, map[string]bool{}
 	for i, arg := range args {
-		name, report, err := o.check(ctx, a, arg)
+		name, found, err := o.check(ctx, a, arg)
 		if err != nil {
 			return err
 		}
-		reports = append(reports, &check.Report{Findings: slices.Clone(report.Findings)})
+		reports = append(reports, &check.Report{Findings: slices.Clone(found.Findings)})
 		o.accepted = 0
 		if o.known != nil {
-			o.accepted = o.known.Apply(report, seen)
+			o.accepted = o.known.Apply(found, seen)
 		}
-		judged += report.Judged()
-		for _, j := range report.Judgements {
+		judged += found.Judged()
+		for _, j := range found.Judgements {
 			rules[j.Rule.ID] = rules[j.Rule.ID] || j.Held+j.Violated > 0
 		}
-		failed = failed || failOn != 0 && !o.updateBaseline && report.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
-		if o.json {
-			err = o.writeJSON(w, name, report)
-		} else {
+		failed = failed || failOn != 0 && !o.updateBaseline && found.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
+		switch o.format {
+		case "json":
+			err = o.writeJSON(w, name, found)
+		case "text":
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			err = o.writeText(a, w, name, report)
+			err = o.writeText(a, w, name, found)
+		default:
+			all = append(all, o.recording(arg, name, found))
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if write := checkreport.Formats[o.format]; write != nil {
+		if err := errors.Join(write(w, all, failOn), o.stepSummary(a, all, failOn)); err != nil {
 			return err
 		}
 	}
@@ -163,6 +176,12 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 
 // prepare checks the options. It returns the class to fail on, 0 for none.
 func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
+	if o.json {
+		o.format = "json"
+	}
+	if !slices.Contains(checkFormats, o.format) {
+		return 0, fmt.Errorf("--format: unknown format %s (want %s)", quote(o.format), strings.Join(checkFormats, ", "))
+	}
 	if o.failOn != "none" {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
 			return 0, fmt.Errorf("--fail-on: %w", err)

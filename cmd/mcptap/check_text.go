@@ -1,12 +1,81 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
+	"github.com/mcptap/mcptap/recording"
 )
+
+// checkFormats are the values of --format.
+var checkFormats = []string{"text", "json", "markdown", "sarif", "junit", "github"}
+
+// recording returns the results of a recording for package report.
+func (o *checkOptions) recording(arg, name string, found *check.Report) checkreport.Recording {
+	r := checkreport.Recording{Name: name, Report: found}
+	for _, g := range o.filters {
+		r.Gates = append(r.Gates, checkreport.Gate{Text: g.words(), Failed: g.failed()})
+	}
+	if file, _, _ := strings.Cut(arg, "#"); recording.IsText(file) {
+		r.File, r.Lines = filepath.ToSlash(file), frameLines(file)
+	} else if _, err := os.Stat(file); err == nil {
+		r.File = filepath.ToSlash(file)
+	}
+	return r
+}
+
+// frameLines returns the lines of a text on which its frames begin. Without them, findings
+// point to the first line.
+func frameLines(name string) map[uint64]int {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	lines, r := map[uint64]int{}, bufio.NewReader(f)
+	for n := 1; ; n++ {
+		head, err := r.ReadSlice('\n')
+		var seq uint64
+		if rest, ok := bytes.CutPrefix(head, []byte("-- ")); ok {
+			number, _, _ := bytes.Cut(rest, []byte(" "))
+			seq, _ = strconv.ParseUint(string(number), 10, 64)
+		} else if _, rest, ok := bytes.Cut(head, []byte(`"type":"frame","seq":`)); ok && head[0] == '{' {
+			number, _, _ := bytes.Cut(rest, []byte(","))
+			seq, _ = strconv.ParseUint(string(number), 10, 64)
+		}
+		if seq > 0 && lines[seq] == 0 {
+			lines[seq] = n
+		}
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
+			_, err = r.ReadSlice('\n')
+		}
+		if err != nil {
+			return lines
+		}
+	}
+}
+
+// stepSummary adds the findings to the summary of a step of GitHub Actions.
+func (o *checkOptions) stepSummary(a *app, all []checkreport.Recording, failOn check.Class) error {
+	name := a.env("GITHUB_STEP_SUMMARY")
+	if o.format != "github" || name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkreport.Markdown(f, all, failOn), f.Close())
+}
 
 // textWidth returns the width of texts: that of the terminal, at most 100 columns.
 func textWidth(a *app) int {

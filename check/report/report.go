@@ -1,0 +1,181 @@
+// Package report writes the results of a check for build servers and for pages: SARIF, JUnit,
+// Markdown, and the annotations of GitHub Actions. It is pure.
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/junit"
+	"github.com/mcptap/mcptap/internal/term/escape"
+)
+
+// A Recording is a recording that was checked.
+type Recording struct {
+	// Name is its label, and File the file that was named, with slashes; "" if it was
+	// named otherwise.
+	Name, File string
+	// Lines are the lines of frames in File, nil if it is not a text.
+	Lines map[uint64]int
+	*check.Report
+	// Gates are the outcomes of the filters that must or must not match.
+	Gates []Gate
+}
+
+// A Gate is a filter that something, or nothing, must match.
+type Gate struct {
+	// Text describes the gate and its outcome.
+	Text   string
+	Failed bool
+}
+
+// A Format writes the results of recordings. A finding whose class is failOn or worse is a
+// failure; failOn is 0 if none is.
+type Format func(w io.Writer, all []Recording, failOn check.Class) error
+
+// Formats are the formats by their names.
+var Formats = map[string]Format{"sarif": SARIF, "junit": JUnit, "markdown": Markdown, "github": GitHub}
+
+// fails reports whether a finding is a failure.
+func fails(f *check.Finding, failOn check.Class) bool { return failOn != 0 && f.Class >= failOn }
+
+// words describes a finding in one line, escaped for a terminal.
+func words(f *check.Finding) string {
+	text := f.Rule.Text
+	if where := strings.TrimSpace(f.Subject + " " + f.Path); where != "" {
+		text += " " + where
+	}
+	if f.Text != "" {
+		text += ": " + f.Text
+	}
+	return escape.Escape(text)
+}
+
+// frames names the first frames of a finding, and how often it occurred.
+func frames(f *check.Finding) string {
+	var b strings.Builder
+	for i, n := range f.Frames {
+		if i > 0 {
+			b.WriteString(" ")
+		}
+		fmt.Fprintf(&b, "#%d", n)
+	}
+	if f.Count > uint64(len(f.Frames)) {
+		fmt.Fprintf(&b, " … (%d times)", f.Count)
+	}
+	return b.String()
+}
+
+// JUnit writes each rule that was judged as a test case.
+func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
+	var suites []junit.Suite
+	for _, r := range all {
+		s := junit.Suite{Name: escape.Escape(r.Name)}
+		byRule := map[string][]*check.Finding{}
+		for _, f := range r.Findings {
+			byRule[f.Rule.ID] = append(byRule[f.Rule.ID], f)
+		}
+		for _, j := range r.Judgements {
+			c := junit.Case{Class: "check", Name: j.Rule.ID + " " + j.Rule.Text}
+			var failed, other []string
+			for _, f := range byRule[j.Rule.ID] {
+				line := frames(f) + " " + words(f)
+				if fails(f, failOn) {
+					failed = append(failed, line)
+				} else {
+					other = append(other, line)
+				}
+			}
+			c.Out = strings.Join(other, "\n")
+			switch {
+			case len(failed) > 0:
+				c.Failure = &junit.Message{Message: j.Rule.Fix, Type: j.Rule.Worst().String(), Text: strings.Join(failed, "\n")}
+			case j.Held+j.Violated == 0:
+				c.Skipped = &junit.Message{Message: "could not be judged"}
+				if len(j.Reasons) > 0 {
+					c.Skipped.Message = j.Reasons[0].Text
+				}
+			}
+			s.Cases = append(s.Cases, c)
+		}
+		for _, g := range r.Gates {
+			c := junit.Case{Class: "check", Name: escape.Escape(g.Text)}
+			if g.Failed {
+				c.Failure = &junit.Message{Message: c.Name}
+			}
+			s.Cases = append(s.Cases, c)
+		}
+		suites = append(suites, s)
+	}
+	return junit.Write(w, "mcptap check", suites)
+}
+
+// markdown escapes recorded text so that it cannot become markup.
+var markdown = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "[", `\[`, "]", `\]`, "`", "'", "*", `\*`, "_", `\_`, "@", "&#64;", "\\", `\\`, "#", "&#35;")
+
+// Markdown writes a table of the findings of each recording.
+func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, "### %s\n\n", markdown.Replace(escape.Escape(r.Name)))
+		if len(r.Findings) == 0 {
+			b.WriteString("No findings.\n\n")
+		} else {
+			b.WriteString("| | class | rule | finding | frames |\n|---|---|---|---|---|\n")
+		}
+		for _, f := range r.Findings {
+			mark := ""
+			if fails(f, failOn) {
+				mark = "✗"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s<br>%s | %s |\n", mark, f.Class, f.Rule.ID, markdown.Replace(words(f)), markdown.Replace(f.Rule.Fix), markdown.Replace(frames(f)))
+		}
+		for _, g := range r.Gates {
+			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.Escape(g.Text)))
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// GitHub writes commands of GitHub Actions, which show each finding as an annotation, an error
+// if it is a failure.
+func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
+	var b strings.Builder
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	for _, r := range all {
+		for _, f := range r.Findings {
+			level := "notice"
+			switch {
+			case fails(f, failOn):
+				level = "error"
+			case f.Class >= check.Should:
+				level = "warning"
+			}
+			title := fmt.Sprintf("title=%s", property.Replace(f.Rule.ID+" "+f.Class.String()))
+			if r.File != "" {
+				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(r.File), r.line(f)) + title
+			}
+			fmt.Fprintf(&b, "::%s %s::%s\n", level, title, data.Replace(frames(f)+" "+words(f)+" ("+f.Rule.Fix+")"))
+		}
+		for _, g := range r.Gates {
+			if g.Failed {
+				fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.Escape(g.Text)))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line returns the line of the first frame of a finding, 1 if it is not known.
+func (r *Recording) line(f *check.Finding) int {
+	if len(f.Frames) > 0 && r.Lines[f.Frames[0]] > 0 {
+		return r.Lines[f.Frames[0]]
+	}
+	return 1
+}

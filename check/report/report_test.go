@@ -1,0 +1,125 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcptap/mcptap/check"
+)
+
+const hostile = "\x1b[2J<script>|`](javascript:x)\n::error::x%"
+
+// sample returns a report with n findings, whose texts are hostile.
+func sample(n int) []Recording {
+	rule := check.Lookup("rpc-07")
+	r := Recording{Name: "a " + hostile, File: "dir/a b.txtar", Lines: map[uint64]int{5: 42}, Report: &check.Report{}}
+	for range n {
+		r.Findings = append(r.Findings, &check.Finding{
+			Rule: rule, Class: check.ClientBreaking, Subject: hostile, Path: "$.id", Text: hostile, Count: 9, Frames: []uint64{5, 6},
+		})
+	}
+	r.Judgements = []*check.Judgement{
+		{Rule: rule, Held: 1, Violated: uint64(n)},
+		{Rule: check.Lookup("rpc-10"), NotJudged: 1, Reasons: []check.Reason{{Text: "the recording began later", Count: 1}}},
+	}
+	r.Gates = []Gate{{"--expect 'tool:x': nothing matches", true}}
+	return []Recording{r}
+}
+
+func write(t *testing.T, f Format, all []Recording) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f(&b, all, check.Must); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b") {
+		t.Errorf("a control character is left in\n%s", b.String())
+	}
+	return b.String()
+}
+
+func TestSARIF(t *testing.T) {
+	data, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("urn:sarif", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("urn:sarif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, MaxSARIF + 7} {
+		text := write(t, SARIF, sample(n))
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%d findings: %v", n, err)
+		}
+		if left := strings.Contains(text, `"7 more findings are left out"`); left != (n > MaxSARIF) {
+			t.Errorf("%d findings: left out: %v", n, left)
+		}
+		if n == 1 && (!strings.Contains(text, `"startLine": 42`) || !strings.Contains(text, `"uri": "dir/a%20b.txtar"`)) {
+			t.Errorf("the place is missing:\n%s", text)
+		}
+	}
+	if json.Valid([]byte(`{"version":"2.1.0"}`)) {
+		v, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"version":"2.1.0"}`))
+		if schema.Validate(v) == nil {
+			t.Error("the schema accepts everything")
+		}
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	text := write(t, JUnit, sample(1))
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{`tests="3"`, `failures="2"`, `skipped="1"`, "the recording began later"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	text := write(t, Markdown, sample(1))
+	for _, bad := range []string{"<script", "](java", "\n::"} {
+		if strings.Contains(strings.ReplaceAll(text, `\]`, ""), bad) {
+			t.Errorf("%q is left in\n%s", bad, text)
+		}
+	}
+	if !strings.Contains(text, "| ✗ | client-breaking | rpc-07 |") {
+		t.Errorf("no finding:\n%s", text)
+	}
+}
+
+func TestGitHub(t *testing.T) {
+	text := write(t, GitHub, sample(1))
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=dir/a b.txtar,line=42,title=rpc-07 client-breaking::#5 #6 … (9 times) ") {
+		t.Errorf("got\n%s", text)
+	}
+}
