@@ -57,7 +57,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
 	})
 	l.out = l.printer(a, info)
-	future := sel.Needs(filter.NeedFuture) && !o.byCall()
+	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.follow) && !o.byCall()
 	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.json
 	if future || sessions && info.Header.Transport == "http" && !o.follow {
 		return l, l.lookAhead(ctx, future)
@@ -101,7 +101,12 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 		survey.Add(&f)
 		l.last = f.Seq
 	}
-	survey.End()
+	info, err := l.rec.Info()
+	if err != nil {
+		return err
+	}
+	extendLive(&info, l.now())
+	survey.End(info.Duration)
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
 		return recording.NoSession(l.rec.Path(), n, l.Session)

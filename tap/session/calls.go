@@ -69,6 +69,9 @@ type Part struct {
 	// Unanswered and Cancelled report that a request will get no answer, and that the
 	// call that it begins will be cancelled. They need a [Survey].
 	Unanswered, Cancelled bool
+	// Waited is how long an unanswered request that was not cancelled waited until the end
+	// of the recording, if a [Survey] knows.
+	Waited time.Duration
 	// Clash is, for a request, the oldest open request of the same side with the same
 	// id.
 	Clash Ref

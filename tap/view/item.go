@@ -107,6 +107,7 @@ func fill(it *filter.Item, r *session.Entry, i int) {
 		}
 		if p.Unanswered {
 			it.Is |= filter.IsPending
+			it.Latency, it.Answered = p.Waited, p.Waited > 0
 		}
 		if p.Cancelled {
 			it.Is |= filter.IsCancelled
