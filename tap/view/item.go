@@ -81,7 +81,7 @@ func itemOf(r *session.Entry) filter.Item {
 	switch f.Lane {
 	case tap.Lifecycle:
 		it.Kind = r.Event.Name
-		if it.Kind == "" || r.Failed {
+		if r.Errors() > 0 {
 			it.Is |= filter.IsError
 		}
 	case tap.Stderr:

@@ -167,7 +167,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.Cancel != (session.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}
-	if c.Notes&(session.NoteRefused|session.NoteChallenged) == session.NoteRefused { // no message of it shows it
+	if c.Notes&session.NoteRefused != 0 { // no message of it shows it
 		it.Is |= filter.IsError
 	}
 	return it
