@@ -30,7 +30,8 @@ type oneFrame struct {
 	refusalBody uint64
 	// exit is the exit event of the server, if it came before the response.
 	exit tap.Event
-	// delta is how the response differs from the previous one to an equal request.
+	// delta is how the response differs from the previous one to an equal request or, if
+	// there is none, from that to another request of the same tool, prompt or resource.
 	delta *view.Delta
 	info  store.Info
 }
@@ -70,7 +71,8 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 	number, exchange, pending := one.frame.Seq, one.frame.Exchange, 0
 	one.responses = map[int]session.Part{}
 	var tracker session.Tracker
-	responses := view.NewResponses()
+	equal, others := view.NewResponses(), view.NewResponses()
+	others.AnyParams = true
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -80,7 +82,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		}
 		next := tracker.Add(&f)
 		if diff {
-			for _, d := range responses.Add(next) {
+			for _, d := range append(others.Add(next), equal.Add(next)...) { // equal requests win
 				if d.Call.Seq == number || d.Message.Seq == number {
 					one.delta = d
 				}

@@ -204,7 +204,7 @@ func ofEvent(name, event, help string, also ...string) word {
 const slow = time.Second
 
 var isWords = []word{
-	thatIs(IsError, "error", "what the summary counts as errors: also isError, HTTP failures, invalid frames", "failed"),
+	thatIs(IsError, "error", "an error in the summary: also isError, HTTP failures, invalid frames", "failed"),
 	{name: "slow", help: "took at least 1s, or has waited that long for a response", needs: NeedWait,
 		test: func(it *Item) bool { return it.Answered && it.Latency >= slow }},
 	later(thatIs(IsPending, "pending", "a request or call without a response", "open", "waiting")),
