@@ -253,5 +253,5 @@ func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, se
 	if err := l.all(ctx); err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
-	return l.verdict(a)
+	return l.verdict(ctx, a)
 }

@@ -215,7 +215,7 @@ func (l *lister) summary(info store.Info) *summary {
 }
 
 // verdict returns exit code 1 if nothing matched.
-func (l *lister) verdict(a *app) error {
+func (l *lister) verdict(ctx context.Context, a *app) error {
 	if l.All() || l.printed > 0 || l.Waits() {
 		return nil
 	}
@@ -231,5 +231,10 @@ func (l *lister) verdict(a *app) error {
 		text = "no such " + what
 	}
 	a.say(text)
+	if l.Filter != nil {
+		if near := filter.Suggest(l.Filter.String(), a.seen(ctx, l.rec.Path())); near != "" {
+			a.say("hint: did you mean " + near + "?")
+		}
+	}
 	return exitCode(exitNo)
 }
