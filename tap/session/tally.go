@@ -21,16 +21,15 @@ func (c LaneCounts) Total() (n uint64) {
 
 // laneCounts is how LaneCounts looks as JSON.
 type laneCounts struct {
-	Lifecycle uint64 `json:"lifecycle,omitempty"`
-	ToServer  uint64 `json:"to_server,omitempty"`
-	ToClient  uint64 `json:"to_client,omitempty"`
-	Stderr    uint64 `json:"stderr,omitempty"`
-	Life      uint64 `json:"life,omitempty"` // the name of Lifecycle in older recordings
+	Life     uint64 `json:"life,omitempty"`
+	ToServer uint64 `json:"to_server,omitempty"`
+	ToClient uint64 `json:"to_client,omitempty"`
+	Stderr   uint64 `json:"stderr,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (c LaneCounts) MarshalJSON() ([]byte, error) {
-	return json.Marshal(laneCounts{c[tap.Lifecycle], c[tap.ToServer], c[tap.ToClient], c[tap.Stderr], 0})
+	return json.Marshal(laneCounts{c[tap.Lifecycle], c[tap.ToServer], c[tap.ToClient], c[tap.Stderr]})
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -39,7 +38,7 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &l); err != nil {
 		return err
 	}
-	*c = LaneCounts{tap.Lifecycle: l.Lifecycle + l.Life, tap.ToServer: l.ToServer, tap.ToClient: l.ToClient, tap.Stderr: l.Stderr}
+	*c = LaneCounts{tap.Lifecycle: l.Life, tap.ToServer: l.ToServer, tap.ToClient: l.ToClient, tap.Stderr: l.Stderr}
 	return nil
 }
 
