@@ -198,3 +198,26 @@ func TestShowClientHungUp(t *testing.T) {
 		}
 	}
 }
+
+// A body that was cut off after complete JSON is not a whole response.
+func TestShowBodyCutOff(t *testing.T) {
+	for problem, want := range map[string]string{"the server hung up within the response": "✗ cut off", "": "✓ done"} {
+		path := record(t, []tap.Frame{
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode()},
+			{Lane: tap.ToServer, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cut"}}`)},
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventResponse, Status: 200}.Encode()},
+			{Lane: tap.ToClient, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)},
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventEnd, By: "server", Error: problem}.Encode()},
+		})
+		a, out := testApp(nil)
+		if code := a.run([]string{"show", path, "--calls"}); code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("exit %d, want %q: %s", code, want, out)
+		}
+		for _, number := range []string{"2", "4"} {
+			a, out := testApp(nil)
+			if code := a.run([]string{"show", path, number}); code != 0 || strings.Contains(out.String(), "cut off   "+problem) != (problem != "") {
+				t.Errorf("#%s: exit %d: %s", number, code, out)
+			}
+		}
+	}
+}

@@ -203,6 +203,9 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		size += ", took " + formatDuration(f.Took) + " to receive"
 	}
 	field("size", size)
+	if one.cut != "" {
+		field("cut off", p.paint(escape(one.cut), red))
+	}
 	printed := 0
 	for i := range r.Messages {
 		name, text := one.pairing(&r.Messages[i])

@@ -317,11 +317,14 @@ const (
 	// be none, and End is when the exchange ended; in the legacy era the answer may still
 	// come on a stream that is resumed.
 	NoteStreamEnded
+	// NoteCutOff: the HTTP body with the response was cut off after complete JSON. Only
+	// package view sets it, since the call has ended by then.
+	NoteCutOff
 )
 
 var noteNames = []string{
 	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
-	"refused", "challenged", "hung_up", "stream_ended",
+	"refused", "challenged", "hung_up", "stream_ended", "cut_off",
 }
 
 // Names returns the stable names of the notes in the set.
