@@ -458,14 +458,15 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 	return false
 }
 
-// noteRefused notes that a request gets an HTTP failure status. Without a message, only 401 and
-// 403 matter: clients try whether a server has a GET stream.
+// noteRefused notes that a request gets an HTTP failure status. Without a message, and of a
+// server/discover, only 401 and 403 matter: clients try whether a server has a GET stream, and
+// which revisions it supports.
 func (s *Server) noteRefused(r *http.Request, p *posted, frame session.Ref, status int, why string) {
 	n := replay.Note{Kind: replay.NoteRefused, Frame: frame, Method: r.Method}
-	switch {
-	case p != nil:
+	if p != nil {
 		n.Method, n.Subject = p.claim.Method, jsonrpc.Subject(*p.first())
-	case status != http.StatusUnauthorized && status != http.StatusForbidden:
+	}
+	if (p == nil || p.claim.Method == "server/discover") && status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return
 	}
 	n.Text = fmt.Sprintf("%s gets HTTP %d, %s", cmp.Or(strings.TrimSpace(n.Method+" "+n.Subject), "a message"), status, why)

@@ -47,8 +47,8 @@ const (
 	NoteOrder
 	// NoteSilence: a request gets no answer, as recorded.
 	NoteSilence
-	// NoteRefused: a request gets an HTTP failure status, as recorded or as the specification
-	// requires.
+	// NoteRefused: a request gets an HTTP failure status and no JSON-RPC response, as recorded
+	// or as the specification requires.
 	NoteRefused
 	// NoteFault: a fault was injected.
 	NoteFault
