@@ -122,10 +122,9 @@ func (s *summary) add(f *tap.Frame) {
 	}
 }
 
-// addCall keeps a failed call. After a 401 the client repeats the request with a token,
-// which is another call.
+// addCall keeps a failed call.
 func (s *summary) addCall(c *session.Call) {
-	if c.Status != session.CallError && c.Status != session.CallToolError || c.Notes&session.NoteChallenged != 0 {
+	if c.Status != session.CallError && c.Status != session.CallToolError {
 		return
 	}
 	s.stderr.fail()

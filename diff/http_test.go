@@ -256,7 +256,7 @@ func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
 		for i := range frames {
 			survey.Add(&frames[i])
 		}
-		survey.End()
+		survey.End(0)
 		at := map[uint64]int{}
 		s := reader{Session: NewSession("s", func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })}
 		s.tracker.Survey = survey

@@ -98,6 +98,11 @@ func (s *Server) begin(rec *played, named bool) *conversation {
 		s.only = c
 	}
 	s.played[rec]++
+	for k := range s.refused {
+		if k.why == replay.NoCredentials {
+			delete(s.refused, k) // the next client is refused as the recorded one was
+		}
+	}
 	s.open[c] = struct{}{}
 	if len(s.open) > maxConversations {
 		var old *conversation

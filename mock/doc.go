@@ -41,8 +41,8 @@
 // the same place, but stays open for a client that has no event id with which to resume it.
 //
 // What the recorded server refused for the head of a request (401 with its challenge, 403, 404
-// for an ended session) is refused in the same way when the same request has the same head. A
-// Server also refuses what the specification requires, unless the recorded server took it: a
+// for an ended session) is refused in the same way when the same request has the same head: for
+// lack of credentials as often as recorded, until a session begins. A Server also refuses what the specification requires, unless the recorded server took it: a
 // foreign Host or Origin (403), an unknown MCP-Protocol-Version (400), a request without a
 // session id (400) or for an ended session (404), and header fields of 2026-07-28 that differ
 // from the body (400).

@@ -411,7 +411,7 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Cond
 	for why := range all.All {
 		_, rule := ruled[why]
 		tolerated := s.rec.tolerated&why != 0 && always&why == 0
-		if s.refusal(w, r, why, p, tolerated) {
+		if s.refusal(w, r, why, p, tolerated || why == replay.NoCredentials) {
 			return true
 		}
 		if rule && !tolerated {
@@ -423,7 +423,8 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Cond
 }
 
 // refusal refuses a request as a recorded one was refused for a condition, and reports whether
-// there is one with the same message or, unless exactly is set, with any.
+// there is one with the same message or, unless exactly is set, with any. For missing credentials
+// it does so as often as recorded, until a session begins.
 func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Condition, p *posted, exactly bool) bool {
 	keys := refusalKeys(r.Method, why, s.key(p))
 	if exactly {
@@ -438,14 +439,38 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 		n := s.refused[k]
 		s.refused[k]++
 		s.mu.Unlock()
+		if n >= len(all) && why == replay.NoCredentials {
+			return false
+		}
 		var id []byte
 		if p != nil {
 			id = p.claim.ID
 		}
-		s.outputs(w, r, all[min(n, len(all)-1)].Outputs(id))
+		x := all[min(n, len(all)-1)]
+		reason := ""
+		if why == replay.NoCredentials {
+			reason = ", since it has no Authorization"
+		}
+		s.noteRefused(r, p, x.Frame(), x.Status(), fmt.Sprintf("as recorded for frame %d%s", x.Frame().Seq, reason))
+		s.outputs(w, r, x.Outputs(id))
 		return true
 	}
 	return false
+}
+
+// noteRefused notes that a request gets an HTTP failure status. Without a message, and of a
+// server/discover, only 401 and 403 matter: clients try whether a server has a GET stream, and
+// which revisions it supports.
+func (s *Server) noteRefused(r *http.Request, p *posted, frame session.Ref, status int, why string) {
+	n := replay.Note{Kind: replay.NoteRefused, Frame: frame, Method: r.Method}
+	if p != nil {
+		n.Method, n.Subject = p.claim.Method, jsonrpc.Subject(*p.first())
+	}
+	if (p == nil || p.claim.Method == "server/discover") && status != http.StatusUnauthorized && status != http.StatusForbidden {
+		return
+	}
+	n.Text = fmt.Sprintf("%s gets HTTP %d, %s", cmp.Or(strings.TrimSpace(n.Method+" "+n.Subject), "a message"), status, why)
+	s.opt.Note(n)
 }
 
 // key returns the key of a message, 0 if it is not needed.
@@ -473,6 +498,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why replay.Condi
 	case why == replay.WrongVersion && modern:
 		code = -32020
 	}
+	s.noteRefused(r, p, session.Ref{}, rule.status, rule.text)
 	plain(w, rule.status, fmt.Appendf(nil, `{"jsonrpc":"2.0","error":{"code":%d,"message":%q},"id":%s}`, code, rule.text, id))
 }
 

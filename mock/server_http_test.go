@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcptap/mcptap/replay"
@@ -94,7 +95,15 @@ func begun(t testing.TB, url, path string, header ...string) string {
 // body.
 func TestServerPlaysRefusals(t *testing.T) {
 	rec := loaded(t, fixture(t, "http-2025-11-25"), replay.Options{Pace: replay.Instant})
-	_, url := served(t, rec, ServerOptions{})
+	var notes []string
+	var mu sync.Mutex
+	_, url := served(t, rec, ServerOptions{Note: func(n replay.Note) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n.Kind == replay.NoteRefused {
+			notes = append(notes, n.Text)
+		}
+	}})
 	is := func(x said, status int, header, body string) {
 		t.Helper()
 		res, got := ask(t, url, x)
@@ -106,13 +115,15 @@ func TestServerPlaysRefusals(t *testing.T) {
 	// The challenge names this server, and what it names is there.
 	is(said{"POST", "/mcp", nil, opening}, 401,
 		`WWW-Authenticate: Bearer resource_metadata="`+url+`/.well-known/oauth-protected-resource/mcp"`, "no token")
+	// One initialize was refused, so one is, and once more after a session has begun.
+	is(said{"POST", "/mcp", nil, opening}, 200, "", "station")
 	is(said{"POST", "/mcp", nil, opening}, 401, "", "no token")
 	is(said{"GET", "/.well-known/oauth-protected-resource/mcp", nil, ""}, 200, "Content-Type: application/json", `"resource":"`+url+`/mcp"`)
 	is(said{"POST", "/token", nil, "grant_type=client_credentials"}, 200, "", "access_token")
 	is(said{"GET", "/elsewhere", nil, ""}, 404, "", "nothing was recorded here")
 
 	id := begun(t, url, "/mcp", token)
-	is(said{"POST", "/mcp", []string{id}, listing}, 401, "", "no token")
+	is(said{"POST", "/mcp", []string{id}, listing}, 200, "", `"name":"survey"`)
 	is(said{"POST", "/mcp", []string{id, token}, ready}, 202, "", "")
 	is(said{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
 	is(said{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
@@ -124,6 +135,13 @@ func TestServerPlaysRefusals(t *testing.T) {
 	is(said{"POST", "/mcp", []string{id, token}, listing}, 404, "", "Session not found")
 	is(said{"GET", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
 	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+	mu.Lock()
+	defer mu.Unlock()
+	all := strings.Join(notes, "\n")
+	if len(notes) != 3 || strings.Count(all, "initialize studio 5.1.0, 2025-11-25 gets HTTP 401, as recorded for frame ") != 2 ||
+		!strings.Contains(all, ", since it has no Authorization") || !strings.Contains(all, "tools/list gets HTTP 404, ") {
+		t.Error(all)
+	}
 }
 
 // A session that the client has ended is refused with 400 by some servers. That is for

@@ -34,7 +34,7 @@ func Session(ctx context.Context, rec *store.Recording, number int) (Source, err
 		}
 		s.survey.Add(&f)
 	}
-	s.survey.End()
+	s.survey.End(0)
 	if n := s.survey.Sessions(); number > n {
 		return nil, NoSession(rec.Path(), n, number)
 	}

@@ -135,10 +135,15 @@ func (s *Session) playable(n uint32) bool {
 }
 
 // refused reports whether the recorded response had a failure status.
-func (s *Session) refused(t uint32) bool {
+func (s *Session) refused(t uint32) bool { return s.status(t) >= 400 }
+
+// status returns the HTTP status of the recorded response to a request, 0 for none.
+func (s *Session) status(t uint32) int {
 	carrier := s.script.triggers[t].carrier
-	r := s.script.triggers[carrier].response
-	return carrier != 0 && r != nil && r.Status >= 400
+	if r := s.script.triggers[carrier].response; carrier != 0 && r != nil {
+		return r.Status
+	}
+	return 0
 }
 
 // A match is the recorded request found for a live one.

@@ -80,6 +80,9 @@ func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	if n.UsedBy != 0 {
 		words = append(words, usedBy(n.UsedBy))
 	}
+	if status := s.status(near); status >= 400 && !s.playable(near) {
+		words = append(words, fmt.Sprintf("got HTTP %d, which can be played over HTTP only (use --listen)", status))
+	}
 	if len(words) == 0 {
 		return "has no difference that can be shown"
 	}

@@ -47,6 +47,9 @@ const (
 	NoteOrder
 	// NoteSilence: a request gets no answer, as recorded.
 	NoteSilence
+	// NoteRefused: a request gets an HTTP failure status and no JSON-RPC response, as recorded
+	// or as the specification requires.
+	NoteRefused
 	// NoteFault: a fault was injected.
 	NoteFault
 	// NoteUnrequested: a recorded request that the client did not send.
@@ -58,12 +61,12 @@ const (
 
 var noteNames = [noteKinds]string{
 	"miss", "used_up", "timeout", "repeat", "relaxed", "response", "skipped", "cancelled", "left", "version", "client",
-	"generated", "held", "order", "silence", "fault", "unrequested", "forwarded",
+	"generated", "held", "order", "silence", "refused", "fault", "unrequested", "forwarded",
 }
 
 // String returns the stable name: miss, used_up, timeout, repeat, relaxed, response,
 // skipped, cancelled, left, version, client, generated, held, order, silence,
-// fault, unrequested or forwarded.
+// refused, fault, unrequested or forwarded.
 func (k NoteKind) String() string { return nameOfKind(noteNames[:], "note", uint8(k)) }
 
 // Fails reports whether a note of the kind is a failure: the client asked for something that

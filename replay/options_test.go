@@ -36,7 +36,7 @@ func TestOptionNames(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if matches.String() != "match(4)" || repeats.String() != "repeat(3)" || faultKinds.String() != "fault(9)" || noteKinds.String() != "note(18)" {
+	if matches.String() != "match(4)" || repeats.String() != "repeat(3)" || faultKinds.String() != "fault(9)" || noteKinds.String() != "note(19)" {
 		t.Error(matches, repeats, faultKinds, noteKinds)
 	}
 }

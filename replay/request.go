@@ -107,7 +107,11 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	if n.Text != "" {
 		s.note(n)
 	}
-	if t.answer == 0 && !t.cancelled && !t.listens {
+	switch { // a JSON-RPC error is an ordinary response, whatever its status
+	case t.answer == 0 && s.refused(x.trigger) && m.Method != methodDiscover:
+		s.note(Note{Kind: NoteRefused, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
+			Text: fmt.Sprintf("%s gets HTTP %d, as recorded for frame %d", about(m.Method, n.Subject), s.status(x.trigger), t.ref.Seq)})
+	case t.answer == 0 && !t.cancelled && !t.listens && !s.refused(x.trigger):
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
 			Text: fmt.Sprintf("%s (frame %d) has no response in the recording and gets none", m.Method, t.ref.Seq)})
 	}

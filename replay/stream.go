@@ -200,6 +200,12 @@ type Refusal struct {
 	Script   *Script
 }
 
+// Frame returns the first recorded frame of the request.
+func (r Refusal) Frame() session.Ref { return r.Script.triggers[r.Exchange.carrier].ref }
+
+// Status returns the recorded HTTP status.
+func (r Refusal) Status() int { return r.Exchange.response.Status }
+
 // Outputs returns the recorded response, with the id of the live request in place of the
 // recorded one unless id is nil.
 func (r Refusal) Outputs(id []byte) (all []Output) {

@@ -167,25 +167,23 @@ type Header struct {
 // is a failure. Those from 400 on are, except what the specification expects
 // (basic/transports, basic/authorization):
 //
-//   - 401 to anything: it begins an authorization.
-//   - 404 and 405 to a request that carries no message (GET, HEAD, OPTIONS, DELETE):
+//   - 401, 404 and 405 to a request that carries no message (GET, HEAD, OPTIONS, DELETE):
 //     clients look for metadata that a server may not have, ask for a stream that it may
 //     not offer, or end a session that it may not let them end.
 //
-// A POST that is answered with 404 or 405 has a dead session, the wrong URL, or requests an
-// unknown method. An unknown method, "", is taken for POST.
+// A POST that is answered with 401 has no valid token; one that is answered with 404 or 405 has
+// a dead session, the wrong URL, or requests an unknown method. An unknown method, "", is taken for POST.
 func failedStatus(method string, status int) bool {
-	switch {
-	case status == 404 || status == 405:
+	if status == 401 || status == 404 || status == 405 {
 		return !slices.Contains([]string{"GET", "HEAD", "OPTIONS", "DELETE"}, method)
 	}
-	return status >= 400 && status != 401
+	return status >= 400
 }
 
 // IsError reports whether an event is an error: the server could not be started, it ended
 // with a failure status or by a signal other than those that ask it to end, a lane broke,
 // frames were not recorded, or an HTTP response has a failure status (from 400 on, except
-// 401, and 404 and 405 to a request that carries no message). Method is that of the request
+// 401, 404 and 405 to a request that carries no message). Method is that of the request
 // that the event is about, if any. An exchange that was broken off is not an error; its
 // calls report what that means for them.
 func (e *Event) IsError(method string) bool {

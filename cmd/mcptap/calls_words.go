@@ -30,6 +30,9 @@ func markOf(c *session.Call, live bool) callMark {
 	}
 	switch c.Status {
 	case session.CallDone:
+		if c.Notes&session.NoteCutOff != 0 {
+			return callMark{"✗", "cut off", boldRed}
+		}
 		return callMark{"✓", "done", green}
 	case session.CallError:
 		return callMark{"✗", "error", boldRed}
@@ -127,6 +130,7 @@ var noteWords = []string{
 	"asks for authorization",
 	"", // see cancelWords
 	"", // see view.StreamEndWords
+	"", // the mark shows it
 }
 
 // cancelWords describes which side cancelled a call, and the reason. The mark usually

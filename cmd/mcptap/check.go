@@ -358,13 +358,13 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 		survey.Add(&f)
 		last = f.Seq
 	}
-	survey.End()
-	if n := max(survey.Sessions(), 1); file.Session > n {
-		return "", nil, recording.NoSession(file.Path(), n, file.Session)
-	}
 	info, err := file.Info()
 	if err != nil {
 		return "", nil, err
+	}
+	survey.End(info.Duration)
+	if n := max(survey.Sessions(), 1); file.Session > n {
+		return "", nil, recording.NoSession(file.Path(), n, file.Session)
 	}
 	tracker, checker := session.Tracker{Survey: survey}, check.New(o.rules)
 	for _, g := range o.filters {

@@ -85,7 +85,7 @@ func (o *diffOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
 	f.StringArrayVar(&o.baselines, "baseline", nil, "another `recording` of the same server as A, to find noise (repeatable)")
 	f.StringArrayVar(&o.ignore, "ignore", nil, "ignore a `path`, or "+strings.Join(diff.Presets(), ", ")+" (repeatable)")
-	f.StringVar(&o.only, "only", "", "compare only calls that match a `filter`, or a frame number such as #14")
+	f.StringVar(&o.only, "only", "", "compare only calls that match a `filter`, or a frame number of A such as #14")
 	f.StringVar(&o.failOn, "fail-on", "behaviour", "exit with 1 for differences of this `class` or worse, or never")
 	f.StringVar(&o.format, "format", "", "`text`, markdown, html or junit")
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE` instead of stdout")

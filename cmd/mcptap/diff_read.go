@@ -89,7 +89,7 @@ func (d *differ) baselines(names []string) (all [][]*diff.Session, err error) {
 
 // both compares the sessions of two recordings.
 func (d *differ) both(a, b *compared, baselines [][]*diff.Session) error {
-	as, err := d.sessions(a)
+	as, err := d.read(a, nil)
 	if err != nil {
 		return err
 	}
@@ -214,8 +214,15 @@ func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error 
 	return nil
 }
 
-// sessions reads the sessions of a recording, in their order.
-func (d *differ) sessions(c *compared) ([]*diff.Session, error) { return d.read(c, nil) }
+// sessions reads the sessions of a recording other than the first, in their order. Frame
+// numbers of --only are those of the first.
+func (d *differ) sessions(c *compared) ([]*diff.Session, error) {
+	other := *d
+	if d.only != nil && d.only.filter == nil {
+		other.only = nil
+	}
+	return other.read(c, nil)
+}
 
 // read reads the sessions of a recording; see sessionReader.
 func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Session, error) {

@@ -49,7 +49,7 @@ func (r *sessionReader) firstPass(ctx context.Context) error {
 		survey.Add(f)
 		return nil
 	})
-	survey.End()
+	survey.End(0)
 	r.several = survey.Sessions() > 1
 	r.tracker.Survey = survey
 	return err

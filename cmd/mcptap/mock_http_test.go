@@ -90,6 +90,25 @@ func TestMockListens(t *testing.T) {
 	}
 }
 
+// A client whose requests were all refused did not test anything.
+func TestMockReportsRefusals(t *testing.T) {
+	rec := filepath.Join("..", "..", "mock", "testdata", "http-2025-11-25.txtar")
+	report := filepath.Join(t.TempDir(), "report.txt")
+	opening := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}`
+	for requests, want := range map[int]string{1: "FAILED", 2: "passed"} {
+		r := startMock(t, rec, "--report", report, "--force")
+		for range requests {
+			postMock(t, r.line, "", opening)
+		}
+		code := r.stop(syscall.SIGTERM)
+		raw, err := os.ReadFile(report)
+		if err != nil || code != 2-requests || !strings.Contains(string(raw), want+": ") ||
+			!strings.Contains(string(raw), "note  refused ") || !strings.Contains(r.stderr.String(), "gets HTTP 401, as recorded for frame ") {
+			t.Errorf("%d requests: %v, exit code %d\n%s\n%s", requests, err, code, r.stderr, raw)
+		}
+	}
+}
+
 // What makes no sense is said.
 func TestMockListenRefuses(t *testing.T) {
 	text := filepath.Join("..", "..", "testdata", "sessions", "2025-11-25-tools-healthy.txtar")

@@ -110,17 +110,16 @@ func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*repla
 func (r *mockReport) note(n replay.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.take(n, 1)
+	r.take(n, 1, r.fails(n.Kind))
 }
 
 // take records a note that stands for count events.
-func (r *mockReport) take(n replay.Note, count int) {
-	failure := r.fails(n.Kind)
+func (r *mockReport) take(n replay.Note, count int, failure bool) {
 	r.counts[n.Kind.String()] += count
 	if failure {
 		r.wrong++
 	}
-	if failure || n.Kind == replay.NoteRelaxed { // report every inexact match
+	if failure || n.Kind == replay.NoteRelaxed || n.Kind == replay.NoteRefused { // report every inexact match
 		r.say(n.Text)
 	}
 	if r.to != nil && r.err == nil {
@@ -182,6 +181,9 @@ func (r *mockReport) problems(name string, rec *mock.Recording) {
 func (r *mockReport) end(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if refused := replay.NoteRefused; r.counts[refused.String()] > 0 && r.coverage.Sent() == 0 {
+		r.take(replay.Note{Kind: refused, Text: "all requests were refused: the recording was not played"}, 0, true)
+	}
 	missing := r.coverage.Recorded() - r.coverage.Sent()
 	unrequested := r.coverage.Unrequested(maxMockUnrequested)
 	for i, n := range unrequested {
@@ -189,7 +191,7 @@ func (r *mockReport) end(err error) error {
 		if i == len(unrequested)-1 {
 			count = missing - i
 		}
-		r.take(n, count)
+		r.take(n, count, r.fails(n.Kind))
 	}
 	if r.opt.verify && missing > 0 {
 		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))

@@ -356,10 +356,10 @@ type jsonCall struct {
 	Status    string `json:"status"` // see session.CallStatus
 	// Answer settled the call after Latency. An unsettled call has waited for Waited at
 	// the end of the recording, or when it was lost (the note stream_ended).
-	Answer      *session.Ref `json:"answer,omitempty"`
+	Answer      *session.Ref `json:"response,omitempty"`
 	Latency     *int64       `json:"latency_ns,omitempty"`
 	Waited      *int64       `json:"waited_ns,omitempty"`
-	FirstAnswer int64        `json:"first_answer_ns,omitempty"` // from the request
+	FirstAnswer int64        `json:"first_response_ns,omitempty"` // from the request
 
 	ErrorCode string       `json:"error_code,omitempty"`
 	ErrorText string       `json:"error_text,omitempty"`
@@ -397,7 +397,7 @@ type jsonAsked struct {
 	Subject  string       `json:"subject,omitempty"`
 	Request  session.Ref  `json:"request"`
 	Response *session.Ref `json:"response,omitempty"`
-	Answer   string       `json:"answer,omitempty"`
+	Answer   string       `json:"outcome,omitempty"`
 }
 
 // jsonMessage is a message of a call.

@@ -86,7 +86,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.until, "until", "", "skip frames after `when`")
 	f.BoolVar(&o.http, "http", false, "also list HTTP connections, heads, ends and comments")
 	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls, also list the server's stderr around the matches")
-	f.BoolVar(&o.diff, "diff", false, "show what changed since the last response to the same method and arguments")
+	f.BoolVar(&o.diff, "diff", false, "show what changed since the last response to the same method and arguments; of two frame numbers, how they differ")
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes of one frame or one --lane")
 	addJSON(cmd, &o.json)
@@ -141,6 +141,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return showCurl(ctx, a, rec, words.recordings[0], number)
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
+	case o.diff && !o.byCall() && words.isPair():
+		return o.showTwo(ctx, a, rec, words.ranges[0].From, words.ranges[1].From)
 	case o.raw && sel.Session > 0:
 		return errors.New("--raw cannot select a session")
 	case o.raw:
@@ -257,5 +259,5 @@ func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, se
 	if err := l.all(ctx); err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
-	return l.verdict(a)
+	return l.verdict(ctx, a)
 }

@@ -28,9 +28,13 @@ type oneFrame struct {
 	// frame with its body, 0 for none.
 	refusal     string
 	refusalBody uint64
+	// cut is how the HTTP body with the response was cut off after complete JSON, "" if it
+	// was not.
+	cut string
 	// exit is the exit event of the server, if it came before the response.
 	exit tap.Event
-	// delta is how the response differs from the previous one to an equal request.
+	// delta is how the response differs from the previous one to an equal request or, if
+	// there is none, from that to another request of the same tool, prompt or resource.
 	delta *view.Delta
 	info  store.Info
 }
@@ -68,9 +72,11 @@ func (one *oneFrame) take(e *session.Entry) {
 // are known.
 func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
 	number, exchange, pending := one.frame.Seq, one.frame.Exchange, 0
+	body := false // the response is the HTTP body of the exchange, whose end matters
 	one.responses = map[int]session.Part{}
 	var tracker session.Tracker
-	responses := view.NewResponses()
+	equal, others := view.NewResponses(), view.NewResponses()
+	others.AnyParams = true
 	for f, err := range rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -80,7 +86,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		}
 		next := tracker.Add(&f)
 		if diff {
-			for _, d := range responses.Add(next) {
+			for _, d := range append(others.Add(next), equal.Add(next)...) { // equal requests win
 				if d.Call.Seq == number || d.Message.Seq == number {
 					one.delta = d
 				}
@@ -91,6 +97,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		}
 		if f.Seq == number {
 			one.take(next)
+			body = f.Lane == tap.ToClient && f.Form == tap.FormBody
 			for _, p := range next.Parts {
 				if p.Kind == jsonrpc.Request && p.Role != session.RoleReplay {
 					pending++
@@ -113,6 +120,7 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.responses[p.Request.Index] = p
 				pending--
+				body = body || f.Form == tap.FormBody && f.Exchange == exchange
 			}
 		}
 		if next.Event.Name == tap.EventExit && pending > 0 {
@@ -122,7 +130,10 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 			one.row.Session = session
 		}
 		unknown := exchange != 0 && one.row.Session == 0
-		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; pending <= 0 && (!unknown || over) {
+		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; pending <= 0 && (!unknown && !body || over) {
+			if body && over && view.CutsOff(&next.Event) {
+				one.cut = next.Event.Error
+			}
 			return nil
 		}
 	}

@@ -242,3 +242,23 @@ func BenchmarkShowOne(b *testing.B) {
 		})
 	}
 }
+
+// A call whose arguments changed is compared with the previous call of its tool.
+func TestShowDiffOfOtherArguments(t *testing.T) {
+	var frames []tap.Frame
+	for i, city := range []string{"Oslo", "Rome", "Oslo"} {
+		frames = append(frames,
+			tap.Frame{Lane: tap.ToServer, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"forecast","arguments":{"city":%q}}}`+"\n", i, city)},
+			tap.Frame{Lane: tap.ToClient, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{"content":%d}}`+"\n", i, i)})
+	}
+	path := record(t, frames)
+	for number, want := range map[string]string{
+		"3": "compared with #1, the previous tools/call forecast; arguments differ: $.params.arguments.city \"Oslo\" → \"Rome\"\n≠ changed from #2:\n~ $.result.content: 0 → 1\n",
+		"5": "≠ changed from #2:\n~ $.result.content: 0 → 2\n", // the last one with equal arguments
+	} {
+		a, out := testApp(nil)
+		if code := a.run([]string{"show", path, number, "--diff"}); code != 0 || !strings.HasSuffix(out.String(), want) || strings.Count(out.String(), "compared") != strings.Count(want, "compared") {
+			t.Errorf("#%s: exit %d: %s", number, code, out)
+		}
+	}
+}

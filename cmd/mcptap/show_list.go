@@ -57,7 +57,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
 	})
 	l.out = l.printer(a, info)
-	future := sel.Needs(filter.NeedFuture) && !o.byCall()
+	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.follow) && !o.byCall()
 	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.json
 	if future || sessions && info.Header.Transport == "http" && !o.follow {
 		return l, l.lookAhead(ctx, future)
@@ -101,7 +101,12 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 		survey.Add(&f)
 		l.last = f.Seq
 	}
-	survey.End()
+	info, err := l.rec.Info()
+	if err != nil {
+		return err
+	}
+	extendLive(&info, l.now())
+	survey.End(info.Duration)
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
 		return recording.NoSession(l.rec.Path(), n, l.Session)
@@ -210,7 +215,7 @@ func (l *lister) summary(info store.Info) *summary {
 }
 
 // verdict returns exit code 1 if nothing matched.
-func (l *lister) verdict(a *app) error {
+func (l *lister) verdict(ctx context.Context, a *app) error {
 	if l.All() || l.printed > 0 || l.Waits() {
 		return nil
 	}
@@ -226,5 +231,10 @@ func (l *lister) verdict(a *app) error {
 		text = "no such " + what
 	}
 	a.say(text)
+	if l.Filter != nil {
+		if near := filter.Suggest(l.Filter.String(), a.seen(ctx, l.rec.Path())); near != "" {
+			a.say("hint: did you mean " + near + "?")
+		}
+	}
 	return exitCode(exitNo)
 }

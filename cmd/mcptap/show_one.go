@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // maxScreen limits how much of a frame is shown on a terminal.
@@ -33,7 +35,7 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	} else {
 		err = one.print(w, a, rec)
 		if err == nil && o.diff && one.delta == nil {
-			_, err = fmt.Fprintln(w, "no earlier response to the same method and arguments")
+			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
 		}
 	}
 	return errors.Join(err, w.Flush())
@@ -63,7 +65,72 @@ func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
 		return err
 	}
 	l := lines{w: w}
+	if d := one.delta; d != nil && len(d.Params) > 0 {
+		l.printf("compared with #%d, the previous %s; arguments differ: %s\n", d.PreviousCall.Seq,
+			escape(joinWords(" ", one.row.Method, one.row.Subject)), paramsWords(d.Params))
+	}
 	for _, line := range deltaWords(one.delta, a.width()) {
+		l.printf("%s\n", line)
+	}
+	return l.err
+}
+
+// paramsWords names the first changes of params in a line.
+func paramsWords(changes []view.Change) string {
+	const most = 3
+	var words []string
+	for _, c := range changes[:min(len(changes), most)] {
+		words = append(words, fmt.Sprintf("%s %s → %s", escape(c.Path), cmp.Or(escape(c.Old), "none"), cmp.Or(escape(c.New), "none")))
+	}
+	if n := len(changes) - most; n > 0 {
+		words = append(words, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// showTwo shows how two frames differ, and if both are requests their responses.
+func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording, from, to uint64) error {
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	before, err := findOne(ctx, rec, from, false)
+	if err != nil {
+		return err
+	}
+	after, err := findOne(ctx, rec, to, false)
+	if err != nil {
+		return err
+	}
+	err = o.printTwo(w, a, &before.frame, &after.frame)
+	x, okX := before.responses[0]
+	y, okY := after.responses[0]
+	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
+		var f, g tap.Frame
+		if f, err = rec.Frame(x.Message.Seq); err == nil {
+			g, err = rec.Frame(y.Message.Seq)
+		}
+		if err == nil {
+			err = o.printTwo(w, a, &f, &g)
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// printTwo prints how two frames differ.
+func (o *showOptions) printTwo(w *bufio.Writer, a *app, from, to *tap.Frame) error {
+	d := &view.Delta{Message: session.Ref{Seq: to.Seq}, Previous: session.Ref{Seq: from.Seq}}
+	d.Changes, d.More = view.Changes(jsonrpc.Payload(from), jsonrpc.Payload(to), view.MaxChanges)
+	if o.json {
+		return writeJSON(w, struct {
+			V    int    `json:"v"`
+			Type string `json:"type"`
+			Seq  uint64 `json:"seq"`
+			*jsonDelta
+		}{jsonVersion, "diff", to.Seq, newJSONDelta(d)})
+	}
+	l := lines{w: w}
+	for i, line := range deltaWords(d, a.width()) {
+		if i == 0 {
+			line = fmt.Sprintf("#%d: %s", to.Seq, line)
+		}
 		l.printf("%s\n", line)
 	}
 	return l.err
@@ -136,6 +203,9 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		size += ", took " + formatDuration(f.Took) + " to receive"
 	}
 	field("size", size)
+	if one.cut != "" {
+		field("cut off", p.paint(escape(one.cut), red))
+	}
 	printed := 0
 	for i := range r.Messages {
 		name, text := one.pairing(&r.Messages[i])

@@ -36,6 +36,12 @@ type showWords struct {
 // several reports whether there may be more than one recording.
 func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
 
+// isPair reports whether the ranges are two single frames.
+func (w *showWords) isPair() bool {
+	single := func(r tap.Range) bool { return r.From == r.To }
+	return len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
+}
+
 // parseArgs classifies the arguments: recordings, then numbers or a filter.
 func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	for i, number := range args[1:] {

@@ -45,7 +45,7 @@ func newJSONStatsOutcomes(s *session.StatusCounts) jsonStatsOutcomes {
 
 // jsonStatsLatency describes how long calls took.
 type jsonStatsLatency struct {
-	Answered uint64 `json:"answered"`
+	Answered uint64 `json:"responses"`
 	Total    int64  `json:"total_ns"`
 	Min      int64  `json:"min_ns"`
 	P50      int64  `json:"p50_ns"`
@@ -68,7 +68,7 @@ type jsonStatsCall struct {
 	Recording string `json:"recording"`
 	Seq       uint64 `json:"seq"` // of its request
 	Index     int    `json:"index,omitempty"`
-	Answer    uint64 `json:"answer_seq,omitempty"`
+	Answer    uint64 `json:"response_seq,omitempty"`
 	Parent    uint64 `json:"parent_seq,omitempty"`
 	Lane      string `json:"lane"`
 	Method    string `json:"method"`

@@ -104,7 +104,7 @@ type statsLine struct {
 	Type, Method, Name, About, Recording, Lane string
 	Nested, Others                             bool
 	Seq, Calls, Done, Errors, Cancelled        uint64
-	Unanswered, Answered                       uint64
+	Unanswered, Responses                      uint64
 	ToolErrors                                 uint64 `json:"tool_errors"`
 	NestedCalls                                uint64 `json:"nested_calls"`
 	Listening                                  uint64
@@ -158,12 +158,12 @@ func TestStatsAddUp(t *testing.T) {
 				sum = &nested
 			}
 			sum.Calls += l.Calls
-			sum.Answered += l.Answered
+			sum.Responses += l.Responses
 			sum.Total += l.Total
 			sum.Share += l.Share
 		}
 		sum := lines[last]
-		if sum.Calls != top.Calls+nested.Calls || sum.NestedCalls != nested.Calls || sum.Answered != top.Answered || sum.Total != top.Total {
+		if sum.Calls != top.Calls+nested.Calls || sum.NestedCalls != nested.Calls || sum.Responses != top.Responses || sum.Total != top.Total {
 			t.Errorf("%s: %+v, but the groups have %+v", name, sum, top)
 		}
 		if top.Total > 0 && (top.Share < 0.999 || top.Share > 1.001) {
@@ -176,8 +176,8 @@ func TestStatsAddUp(t *testing.T) {
 				t.Errorf("%s: bin %d is %+v", name, i, bin)
 			}
 		}
-		if drawn != top.Answered+nested.Answered {
-			t.Errorf("%s: %d calls are drawn, %d were answered", name, drawn, top.Answered+nested.Answered)
+		if drawn != top.Responses+nested.Responses {
+			t.Errorf("%s: %d calls are drawn, %d were answered", name, drawn, top.Responses+nested.Responses)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type jsonSummary struct {
 	Same     uint64      `json:"same"`
 	Alike    uint64      `json:"alike"`
 	Counts   diff.Counts `json:"differences"`
-	Left     diff.Counts `json:"not_told"`
+	Left     diff.Counts `json:"not_listed"`
 	Ignored  uint64      `json:"ignored"`
 	Noise    uint64      `json:"noise"`
 	TooLarge int         `json:"too_large"`
@@ -48,7 +48,7 @@ type Sides struct {
 	Same    uint64      `json:"same"`
 	Alike   uint64      `json:"alike"`
 	Counts  diff.Counts `json:"counts"`
-	NotTold diff.Counts `json:"not_told"`
+	NotTold diff.Counts `json:"not_listed"`
 	Noise   uint64      `json:"noise"`
 	Ignored uint64      `json:"ignored"`
 	// Rows and MoreRows are as in [diff.Report].

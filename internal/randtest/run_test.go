@@ -365,13 +365,15 @@ func (p *process) host() string {
 }
 
 // stop ends the process. The error is what it wrote to stderr, and another exit status
-// than this one. Where a tap listens and what it records is no error.
+// than this one. Where a tap listens, what it records, and that a mock plays an HTTP failure
+// are not errors.
 func (p *process) stop(code int) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	_ = p.cmd.Wait()
 	said := ""
 	for line := range strings.Lines(p.stderr.String()) {
-		if !strings.HasPrefix(line, "mcptap: connect the client to ") && !strings.HasPrefix(line, "mcptap: recording ") {
+		if !strings.HasPrefix(line, "mcptap: connect the client to ") && !strings.HasPrefix(line, "mcptap: recording ") &&
+			!(strings.HasPrefix(line, "mcptap: mock: ") && strings.Contains(line, " gets HTTP ")) {
 			said += line
 		}
 	}

@@ -66,6 +66,37 @@ func lastTerm(query string) (t term, open int) {
 	}
 }
 
+// Suggest returns a correction of a query that matched nothing: the first value of a key, such
+// as a tool, that a recording does not have but for a typing error, as a term. It is "" if there
+// is none.
+func Suggest(query string, seen Seen) string {
+	p := parser{q: query}
+	for p.i < len(query) {
+		from := p.i
+		if strings.IndexByte(spaces+"()-", query[from]) >= 0 {
+			p.i++
+			continue
+		}
+		t, err := p.term()
+		if p.i = max(p.i, from+1); err != nil || t.key == nil || t.key.seen == nil {
+			continue
+		}
+		names := t.key.seen(seen)
+		for _, v := range t.values {
+			known := func(s string) bool { return strings.EqualFold(s, v.text) }
+			if v.form == pattern || strings.Contains(v.text, "*") || slices.ContainsFunc(names, known) {
+				continue
+			}
+			for _, s := range names {
+				if Nearest(v.text, []string{strings.ToLower(s)}) != "" && escape.Clean(s) {
+					return t.key.name + ":" + asValue(s)
+				}
+			}
+		}
+	}
+	return ""
+}
+
 type completer struct {
 	query  string
 	cursor int

@@ -125,3 +125,21 @@ func TestCompleteIsBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestSuggest(t *testing.T) {
+	seen := Seen{Tools: []string{"forecast", "getWeather", "esc\x1b"}, Methods: []string{"tools/call"}}
+	for query, want := range map[string]string{
+		"tool:forcast":                           "tool:forecast",
+		"is:error (tool:echo,getweathr OR x)":    "tool:getWeather",
+		`-foo "tool:forcast" method:tools/calll`: "method:tools/call",
+		"tool:forecast":                          "",
+		"tool:fore* forcast":                     "",
+		"tool:esc":                               "",
+		"tool:":                                  "",
+		"":                                       "",
+	} {
+		if got := Suggest(query, seen); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
+}

@@ -77,6 +77,9 @@ const (
 	// NeedFuture is what the frames after it determine: whether a request is
 	// pending or was cancelled. It is not known while following a live recording.
 	NeedFuture
+	// NeedWait is Latency of a request without a response. Following a live recording, only
+	// responses have it.
+	NeedWait
 	// NeedSession is Session and Revision.
 	NeedSession
 )
@@ -102,8 +105,9 @@ type Item struct {
 	Tool, Prompt, URI string
 	// ID is the id as it is in the message, quotes included.
 	ID []byte
-	// Latency is the time until the answer, valid if Answered is set. Responses
-	// have it; requests only where the frames after them have been read.
+	// Latency is the time until the response, or of a pending request until now or the end of
+	// the recording; valid if Answered is set. Responses have it; requests only where the
+	// frames after them have been read.
 	Latency  time.Duration
 	Answered bool
 	// Is has the words of is: that apply, except slow and truncated.

@@ -25,7 +25,7 @@ func TestNeeds(t *testing.T) {
 		"foo":                          NeedPayload,
 		"-/foo/":                       NeedPayload,
 		"method:ping tool:x id:1":      0,
-		"latency:>1s is:slow":          0,
+		"latency:>1s is:slow":          NeedWait,
 		"is:error,invalid,late,orphan": 0,
 		"is:pending":                   NeedFuture,
 		"is:cancelled":                 NeedFuture,

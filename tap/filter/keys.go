@@ -45,8 +45,8 @@ var keys = []*key{
 		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Exchange, it.Frame.Exchange != 0 }},
 	{name: "status", help: "the HTTP status", examples: []string{"status:404", "status:4xx,5xx", "status:>=400"},
 		unit: &statuses, number: func(it *Item) (uint64, bool) { return uint64(it.Status), it.Status > 0 }},
-	{name: "latency", help: "the time until the response, for the response or a call", examples: []string{"latency:>500ms", "latency:100ms..2s"},
-		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Latency, 0)), it.Answered }},
+	{name: "latency", help: "the time until the response; of a request without one, how long it waits", examples: []string{"latency:>500ms", "latency:100ms..2s"},
+		needs: NeedWait, unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Latency, 0)), it.Answered }},
 	{name: "size", help: "the size in bytes", examples: []string{"size:>1MB", "size:..64KiB"},
 		unit: &sizes, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.Size, 0)), true }},
 	{name: "at", help: "the time since the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
@@ -205,8 +205,8 @@ func ofEvent(name, event, help string, also ...string) word {
 const slow = time.Second
 
 var isWords = []word{
-	thatIs(IsError, "error", "a failure: an error, isError, an HTTP failure except 401, an aborted call", "failed"),
-	{name: "slow", help: "took at least 1s; for calls, also without a response",
+	thatIs(IsError, "error", "an error in the summary: also isError, HTTP failures, invalid frames", "failed"),
+	{name: "slow", help: "took at least 1s, or has waited that long for a response", needs: NeedWait,
 		test: func(it *Item) bool { return it.Answered && it.Latency >= slow }},
 	later(thatIs(IsPending, "pending", "a request or call without a response", "open", "waiting")),
 	thatIs(IsOrphan, "orphan", "a response without a known request"),

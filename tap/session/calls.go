@@ -69,6 +69,9 @@ type Part struct {
 	// Unanswered and Cancelled report that a request will get no answer, and that the
 	// call that it begins will be cancelled. They need a [Survey].
 	Unanswered, Cancelled bool
+	// Waited is how long an unanswered request that was not cancelled waited until the end
+	// of the recording, if a [Survey] knows.
+	Waited time.Duration
 	// Clash is, for a request, the oldest open request of the same side with the same
 	// id.
 	Clash Ref
@@ -320,11 +323,14 @@ const (
 	// the answer may still come on a stream that is resumed. A settled call has the note if
 	// the answer came on an exchange that its client had hung up.
 	NoteStreamEnded
+	// NoteCutOff: the HTTP body with the response was cut off after complete JSON. Only
+	// package view sets it, since the call has ended by then.
+	NoteCutOff
 )
 
 var noteNames = []string{
 	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
-	"refused", "challenged", "hung_up", "stream_ended",
+	"refused", "challenged", "hung_up", "stream_ended", "cut_off",
 }
 
 // Names returns the stable names of the notes in the set.

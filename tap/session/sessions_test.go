@@ -177,7 +177,7 @@ func (s *script) run() (told, indexed []int, summary []string) {
 		survey.Add(f)
 		tally.Add(f)
 	}
-	survey.End()
+	survey.End(0)
 	again := session.Tracker{Survey: survey}
 	for i := range s.frames {
 		indexed = append(indexed, again.Add(&s.frames[i]).Session)

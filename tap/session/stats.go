@@ -84,13 +84,8 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 	s.handshake, s.useful = moment{}, moment{}
 }
 
-// count counts a call of which nothing is known beyond end. One that was refused
-// with a challenge (HTTP 401) counts for nothing: it has not reached the server's
-// tools, and the client repeats it, with a token, as another call.
+// count counts a call of which nothing is known beyond end.
 func (s *Stats) count(c *Call, end time.Duration) {
-	if c.Notes&NoteChallenged != 0 {
-		return
-	}
 	status, took, answered := outcome(c, max(end-c.At, 0))
 	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
 	if isNamed(c.Method) {
@@ -261,7 +256,7 @@ func (s *StatusCounts) Calls() (n uint64) {
 	return n
 }
 
-// Errors is how many calls failed: with a JSON-RPC error, or in the tool.
+// Errors is how many calls failed: with a JSON-RPC error, an HTTP status, or in the tool.
 func (s *StatusCounts) Errors() uint64 { return s[CallError] + s[CallToolError] }
 
 // Cancelled is how many were cancelled, answered after that or not.

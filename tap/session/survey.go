@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -17,6 +19,7 @@ type Survey struct {
 	sessions int
 	late     map[uint64]int
 	requests bool
+	duration time.Duration
 	// unanswered are requests without an answer, cancelled the first ones of calls
 	// that were cancelled.
 	unanswered, cancelled map[Ref]struct{}
@@ -49,8 +52,9 @@ func (s *Survey) Add(f *tap.Frame) {
 	s.ended(e.Ended)
 }
 
-// End is called after the last frame.
-func (s *Survey) End() {
+// End is called after the last frame, with the duration of the recording.
+func (s *Survey) End(duration time.Duration) {
+	s.duration = duration
 	if s.requests {
 		s.ended(s.tracker.Open())
 	}
@@ -83,6 +87,9 @@ func (s *Survey) foretell(parts []Part) {
 		p := &parts[i]
 		_, p.Unanswered = s.unanswered[p.Message]
 		_, p.Cancelled = s.cancelled[p.Message]
+		if p.Waited = 0; p.Unanswered && !p.Cancelled {
+			p.Waited = max(s.duration-p.At, 0)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func TestTallyCountsStatuses(t *testing.T) {
 	}{
 		{string(tap.Event{Name: tap.EventResponse, Proto: "HTTP/1.1", Status: 200, Reason: "OK"}.Encode()), 0},
 		{string(tap.Event{Name: tap.EventResponse, Status: 202}.Encode()), 0},
-		{string(tap.Event{Name: tap.EventResponse, Status: 401, Header: [][2]string{{"WWW-Authenticate", "Bearer"}}}.Encode()), 0},
+		{string(tap.Event{Name: tap.EventResponse, Status: 401, Header: [][2]string{{"WWW-Authenticate", "Bearer"}}}.Encode()), 1},
 		{string(tap.Event{Name: tap.EventResponse, Status: 400}.Encode()), 1},
 		{string(tap.Event{Name: tap.EventResponse, Status: 404}.Encode()), 1},
 		{string(tap.Event{Name: tap.EventResponse, Status: 405}.Encode()), 1},
@@ -84,7 +84,7 @@ func TestTallyCountsStatuses(t *testing.T) {
 			}
 		}
 	}
-	if looking("POST", 401) != 0 || looking("POST", 404) != 1 || looking("GETS", 405) != 1 {
+	if looking("POST", 401) != 1 || looking("POST", 404) != 1 || looking("GETS", 405) != 1 {
 		t.Error("what a POST is refused with")
 	}
 	var tally Tally

@@ -81,7 +81,7 @@ func itemOf(r *session.Entry) filter.Item {
 	switch f.Lane {
 	case tap.Lifecycle:
 		it.Kind = r.Event.Name
-		if it.Kind == "" || r.Failed {
+		if r.Errors() > 0 {
 			it.Is |= filter.IsError
 		}
 	case tap.Stderr:
@@ -107,6 +107,7 @@ func fill(it *filter.Item, r *session.Entry, i int) {
 		}
 		if p.Unanswered {
 			it.Is |= filter.IsPending
+			it.Latency, it.Answered = p.Waited, p.Waited > 0
 		}
 		if p.Cancelled {
 			it.Is |= filter.IsCancelled

@@ -54,6 +54,7 @@ type Node struct {
 	response jsonrpc.Kind
 	result   string // a preview of the latest response
 	http     string // its Row.HTTP
+	body     uint64 // the exchange whose body is the response, 0 for none
 }
 
 // Title returns the title of the call, or of the row outside calls.
@@ -167,7 +168,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.Cancel != (session.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}
-	if c.Notes&(session.NoteRefused|session.NoteChallenged) == session.NoteRefused { // no message of it shows it
+	if c.Notes&session.NoteRefused != 0 { // no message of it shows it
 		it.Is |= filter.IsError
 	}
 	return it

@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -87,6 +88,15 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 			}
 		}
 	}
+	if CutsOff(&r.Event) {
+		for _, n := range o.nodes {
+			if n.body == r.Frame.Exchange && n.Call != nil {
+				c := *n.Call
+				c.Notes |= session.NoteCutOff
+				n.Call = &c
+			}
+		}
+	}
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
@@ -96,6 +106,11 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	}
 	o.advance()
 	return o.out
+}
+
+// CutsOff reports whether an event is the end of an exchange whose response was cut off.
+func CutsOff(e *tap.Event) bool {
+	return e.Name == tap.EventEnd && e.By != "client" && strings.Contains(e.Error, " within the response")
 }
 
 // notable reports whether a frame without a message is shown among calls. Events of the run
@@ -159,6 +174,9 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.response, n.result, n.http = p.Kind, l.Preview, l.HTTP
+		if n.body = 0; r.Frame.Form == tap.FormBody {
+			n.body = r.Frame.Exchange
+		}
 	}
 }
 

@@ -31,8 +31,11 @@ type Responses struct {
 	// counts those that were not compared because an earlier response may have been
 	// dropped.
 	TooLarge, Forgotten uint64
+	// AnyParams compares with the previous response to the same method and tool, prompt or
+	// resource, whatever the other params.
+	AnyParams bool
 
-	open    map[session.Ref]requestKey // the open calls
+	open    map[session.Ref]openRequest // the open calls
 	last    bounded.Map[requestKey, *response]
 	bytes   int
 	dropped bool // responses have been dropped
@@ -46,16 +49,28 @@ type requestKey struct {
 	params    uint64
 }
 
+// An openRequest is a request without a response so far. Its params are kept with AnyParams.
+type openRequest struct {
+	key    requestKey
+	params []byte
+}
+
 type response struct {
 	ref  session.Ref
-	kind jsonrpc.Kind
-	raw  []byte
+	call session.Ref
+	// params are those of the request, with AnyParams.
+	params []byte
+	kind   jsonrpc.Kind
+	raw    []byte
 }
 
 // A Delta has the changes from one response to the next.
 type Delta struct {
-	// Call names the call, Message its response, Previous the previous response.
-	Call, Message, Previous session.Ref
+	// Call names the call, Message its response, Previous the previous response, and
+	// PreviousCall the call of that.
+	Call, Message, Previous, PreviousCall session.Ref
+	// Params are the changes of the params, with AnyParams.
+	Params []Change
 	// Changes are the first [MaxChanges], none if the two are equal; More counts others.
 	Changes []Change
 	More    int
@@ -63,7 +78,7 @@ type Delta struct {
 
 // NewResponses returns an empty Responses.
 func NewResponses() *Responses {
-	return &Responses{open: map[session.Ref]requestKey{}, last: bounded.Map[requestKey, *response]{Max: MaxResponses}}
+	return &Responses{open: map[session.Ref]openRequest{}, last: bounded.Map[requestKey, *response]{Max: MaxResponses}}
 }
 
 // Add adds the next entry. It returns the changes of its responses that have a previous one.
@@ -72,9 +87,15 @@ func (a *Responses) Add(r *session.Entry) (deltas []*Delta) {
 		p, m := &r.Parts[i], r.Of(i)
 		switch p.Role {
 		case session.RoleRequest:
-			if q, ok := keyOf(p, m); ok {
-				a.open[p.Call] = q
+			q, ok := keyOf(p, m)
+			if !ok {
+				continue
 			}
+			open := openRequest{key: q}
+			if a.AnyParams {
+				open.key.params, open.params = jsontree.HashString(jsonrpc.Subject(*m)), bytes.Clone(m.Params)
+			}
+			a.open[p.Call] = open
 		case session.RoleResponse, session.RoleLate:
 			q, ok := a.open[p.Call]
 			if !ok {
@@ -108,7 +129,7 @@ func keyOf(p *session.Part, m *jsonrpc.Message) (q requestKey, ok bool) {
 	return requestKey{p.Lane, m.Method, len(m.Params) > 0, v.Hash()}, true
 }
 
-func (a *Responses) compare(q requestKey, p *session.Part, m *jsonrpc.Message) *Delta {
+func (a *Responses) compare(of openRequest, p *session.Part, m *jsonrpc.Message) *Delta {
 	raw := m.Result
 	if p.Kind == jsonrpc.ErrorResponse {
 		raw = m.Error
@@ -117,14 +138,17 @@ func (a *Responses) compare(q requestKey, p *session.Part, m *jsonrpc.Message) *
 		a.TooLarge++
 		return nil
 	}
-	next := &response{ref: p.Message, kind: p.Kind, raw: bytes.Clone(raw)}
-	before, ok := a.last.Get(q)
-	a.keep(q, before, next)
+	next := &response{ref: p.Message, call: p.Call, params: of.params, kind: p.Kind, raw: bytes.Clone(raw)}
+	before, ok := a.last.Get(of.key)
+	a.keep(of.key, before, next)
 	if !ok {
 		return nil
 	}
-	d := &Delta{Call: p.Call, Message: p.Message, Previous: before.ref}
+	d := &Delta{Call: p.Call, Message: p.Message, Previous: before.ref, PreviousCall: before.call}
 	d.Changes, d.More = Changes(before.tree(), next.tree(), MaxChanges)
+	if a.AnyParams {
+		d.Params, _ = Changes(paramsTree(before.params), paramsTree(next.params), MaxChanges)
+	}
 	return d
 }
 
@@ -135,6 +159,14 @@ func (a *response) tree() json.RawMessage {
 		name = `{"error":`
 	}
 	return append(append([]byte(name), a.raw...), '}')
+}
+
+// paramsTree returns params as an object with a member params.
+func paramsTree(params []byte) json.RawMessage {
+	if len(params) == 0 {
+		return json.RawMessage("{}")
+	}
+	return append(append([]byte(`{"params":`), params...), '}')
 }
 
 // keep replaces the response to a request, and drops those to the requests that were made
@@ -161,5 +193,5 @@ func (a *response) size() int {
 	if a == nil {
 		return 0
 	}
-	return len(a.raw)
+	return len(a.raw) + len(a.params)
 }

@@ -138,7 +138,7 @@ func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
 	for i := range all {
 		survey.Add(&all[i])
 	}
-	survey.End()
+	survey.End(0)
 	x := &session.Tracker{}
 	x.Survey = survey
 	for i := range all {

@@ -149,7 +149,7 @@ export class Compare {
 
   // What the document leaves out.
   #left(s) {
-    const words = classes.filter(([name]) => s.not_told?.[name] > 0).map(([name]) => `${count(s.not_told[name])} of ${name}`);
+    const words = classes.filter(([name]) => s.not_listed?.[name] > 0).map(([name]) => `${count(s.not_listed[name])} of ${name}`);
     if (s.more_rows > 0) words.push(plural(s.more_rows, 'call'));
     return [s.calls === 0 && h('p', { class: 'note' }, 'The recordings have no calls.'), words.length > 0 && h('p', { class: 'note' }, 'Not listed here: ' + words.join(', ') + '. mcptap diff has all of it.')];
   }
