@@ -33,7 +33,6 @@ type Checker struct {
 	results   *results
 	sessions  bounded.Map[int, *Session]
 	exchanges bounded.Map[uint64, *Exchange]
-	transport string
 	gap       bool
 	held      int // bytes, see maxHeld
 	last      uint64

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -270,13 +269,9 @@ func (r *replayer) update() error {
 		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return exitCode(exitNo)
 	}
-	if !r.o.yes {
-		fmt.Fprintf(r.a.stderr, "Replace %s by the new recording? [y/N] ", escape(r.from.name))
-		answer, _ := bufio.NewReader(r.a.stdin).ReadString('\n')
-		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-			r.a.say("nothing was replaced")
-			return exitCode(exitNo)
-		}
+	if !r.o.yes && !r.a.ask("Replace "+escape(r.from.name)+" by the new recording?") {
+		r.a.say("nothing was replaced")
+		return exitCode(exitNo)
 	}
 	made, err := store.Open(r.made)
 	if err != nil {
