@@ -43,6 +43,8 @@ type Checker struct {
 	// before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
 	before  uint64
+	// seen reports for each of topics whether the recording shows it.
+	seen []bool
 	// listed has the numbers of the frames with the last lists, by method.
 	listed map[string]uint64
 	// compiled are the schemas of servers, by their texts.
@@ -51,7 +53,7 @@ type Checker struct {
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}}
+	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, seen: make([]bool, len(topics))}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -226,6 +228,7 @@ func (c *Checker) transportOf(e *session.Entry) string {
 // Add judges the next frame.
 func (c *Checker) Add(e *session.Entry) {
 	c.last = e.Frame.Seq
+	c.see(e)
 	if e.Frame.Lane == tap.Lifecycle && e.Event.Name == tap.EventGap {
 		c.gap = true
 		for _, s := range c.sessions.All {
@@ -379,6 +382,10 @@ func (c *Checker) judge(m *Message, on string) {
 		case m.Entry.Frame.Truncated:
 			j.at(m.Entry.Frame.Seq, m.Revision).Skip("the frame is truncated")
 		default:
+			j.verdict.method = m.Method
+			if m.Request != nil {
+				j.verdict.method = m.Request.Method
+			}
 			j.Message(m, j.at(m.Entry.Frame.Seq, m.Revision))
 		}
 	}

@@ -40,6 +40,8 @@ type Finding struct {
 	// revision in force, "" if it was not known.
 	Session  int
 	Revision jsonrpc.Revision
+
+	method string // of the message, or of its request
 }
 
 // A Judgement counts the verdicts of one rule.
@@ -132,6 +134,7 @@ type Verdict struct {
 	session  int
 	frame    uint64
 	revision jsonrpc.Revision
+	method   string // see Finding.method
 }
 
 // Hold reports that the rule holds.
@@ -171,7 +174,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 			return
 		}
 		f = &Finding{
-			Rule: v.rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision,
+			Rule: v.rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision, method: strings.Clone(v.method),
 		}
 		v.results.findings[key] = f
 	}

@@ -391,21 +391,3 @@ func TestListTruncated(t *testing.T) {
 		t.Errorf("the summary of %d files was readable, %v", readable, err)
 	}
 }
-
-func TestListDenied(t *testing.T) {
-	dir := shelf(t, "aaaa0001 first")
-	infos, err := List(dir)
-	if err == nil {
-		err = os.Chmod(infos[0].Path, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f, err := os.Open(infos[0].Path); err == nil { // root may read everything
-		f.Close()
-		t.Skip("the mode of a file does not deny reading it")
-	}
-	if got := Stat(infos[0].Path); got.Status != Denied || got.Header.ID != "aaaa0001" {
-		t.Errorf("%+v", got)
-	}
-}

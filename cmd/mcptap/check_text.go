@@ -106,6 +106,7 @@ func (o *checkOptions) writeText(a *app, w io.Writer, name string, r *check.Repo
 	for _, g := range o.filters {
 		l.printf("%s\n", fit(g.words(), width))
 	}
+	writeChecklist(&l, o.last.Checklist(r), width)
 	if o.accepted > 0 {
 		l.printf("%s in the baseline\n", plural(o.accepted, "finding is", "findings are"))
 	}
@@ -163,6 +164,40 @@ func (g *gate) words() string {
 		what = fmt.Sprintf("%s, first #%d", plural(g.ofFrames, "frame matches", "frames match"), g.first)
 	}
 	return escape(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.query, what))
+}
+
+// writeChecklist prints the topics by state.
+func writeChecklist(l *lines, items []check.ChecklistItem, width int) {
+	for _, state := range []struct{ name, mark string }{{"right", "✓ seen and right"}, {"wrong", "✗ seen and wrong"}, {"not seen", "· not seen"}} {
+		var names []string
+		for _, it := range items {
+			if it.State == state.name {
+				name := it.Topic
+				if len(it.Rules) > 0 {
+					name += " (" + strings.Join(it.Rules, " ") + ")"
+				}
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		for i, line := range fold(strings.Join(names, ", "), max(width-19, 20)) {
+			lead := state.mark
+			if i > 0 {
+				lead = ""
+			}
+			l.printf("%-17s  %s\n", lead, line)
+		}
+	}
+}
+
+// A checklistJSON is a topic of the checklist in `check --json`.
+type checklistJSON struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"` // topic
+	Recording string `json:"recording"`
+	check.ChecklistItem
 }
 
 // checkSummary counts findings by class, and rules by verdict.
@@ -267,6 +302,11 @@ func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) erro
 	}
 	for _, j := range r.Judgements {
 		if err := writeJSON(w, judgementJSON{1, "rule", name, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons}); err != nil {
+			return err
+		}
+	}
+	for _, it := range o.last.Checklist(r) {
+		if err := writeJSON(w, checklistJSON{1, "topic", name, it}); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ type statsOptions struct {
 	json    bool
 	noPager bool
 	sort    string
+	context bool
 }
 
 // slowest is the number of slowest calls listed.
@@ -76,6 +77,7 @@ func (o *statsOptions) addFlags(cmd *cobra.Command) {
 	addJSON(cmd, &o.json)
 	addNoPager(cmd, &o.noPager)
 	f.StringVar(&o.sort, "sort", o.sort, "order by `what`: "+strings.Join(statsOrders, ", "))
+	f.BoolVar(&o.context, "context", false, "print what the server costs the context of a model: definitions and results of tools")
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(statsOrders, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -92,6 +94,9 @@ func (o *statsOptions) check() error {
 func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.context {
+		return o.runContext(ctx, a, args)
 	}
 	m, err := o.measure(ctx, a, args)
 	if err != nil {

@@ -1,0 +1,230 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"hash/maphash"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// TokenMethod describes how [Size] estimates tokens.
+const TokenMethod = "one token for 4 bytes of ASCII and one for each other character, without white space in JSON; tokenizers differ by about 30 %"
+
+// A Size is the size of a text that a model reads.
+type Size struct {
+	Bytes, Tokens int
+}
+
+func (s *Size) add(other Size) {
+	s.Bytes += other.Bytes
+	s.Tokens += other.Tokens
+}
+
+// compact returns a value without the white space between its tokens.
+func compact(v jsonrpc.Value) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return v
+	}
+	return b.Bytes()
+}
+
+// sizeOf returns the size of a value without the white space between its tokens.
+func sizeOf(v jsonrpc.Value) Size {
+	text := compact(v)
+	ascii, others := 0, 0
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf {
+			ascii++
+			i++
+			continue
+		}
+		_, n := utf8.DecodeRune(text[i:])
+		others++
+		i += n
+	}
+	return Size{len(text), (ascii+3)/4 + others}
+}
+
+// A Definition is the size of the definition of a tool, and of its description and
+// inputSchema, which are parts of it.
+type Definition struct {
+	Name                       string
+	Whole, Description, Schema Size
+}
+
+// A ToolList is what tools/list of a server adds to the context of a model: all pages of the
+// list that was requested last.
+type ToolList struct {
+	Server       string
+	Whole        Size
+	Instructions Size
+	// Tools are the definitions, the largest first.
+	Tools []Definition
+	// Requested is how often the list was requested, and Different how many of the lists
+	// differed from the one before.
+	Requested, Different int
+
+	hash, last uint64 // of the current list, and of the last complete one
+}
+
+// A ResultSize is the size of the results of a tool. The quantiles are of bytes.
+type ResultSize struct {
+	Name    string
+	sizes   session.Latencies // of bytes, as durations
+	Largest Size
+	frame   uint64
+}
+
+// Count returns how many results there are, and Quantile the size in bytes that a share of them,
+// in thousandths, does not exceed.
+func (r *ResultSize) Count() uint64 { return r.sizes.Count() }
+
+// Quantile is described with [ResultSize.Count].
+func (r *ResultSize) Quantile(thousandths int) int { return int(r.sizes.Quantile(thousandths)) }
+
+// Frame returns the number of the frame with the largest result.
+func (r *ResultSize) Frame() uint64 { return r.frame }
+
+const (
+	// maxTools is how many tools are measured.
+	maxTools = 10_000
+	// maxServers is how many servers, and maxLists how many open requests of lists are.
+	maxServers = 1000
+	maxLists   = 1000
+)
+
+// A Context measures what a server costs the context of a model. The zero value is ready. Add
+// the frames of one recording after the other.
+type Context struct {
+	lists   map[string]*ToolList
+	results map[string]*ResultSize
+	pages   bounded.Map[session.Ref, bool] // requests of further pages
+}
+
+// Add adds a frame. Frames are those of a recording, in order.
+func (c *Context) Add(e *session.Entry) {
+	if c.lists == nil {
+		c.lists, c.results = map[string]*ToolList{}, map[string]*ResultSize{}
+		c.pages.Max = maxLists
+	}
+	for i := range e.Parts {
+		m, p := e.Of(i), &e.Parts[i]
+		switch {
+		case m.Kind == jsonrpc.Request && m.Method == "tools/list" && jsonrpc.Value(m.Params).Get("cursor") != nil:
+			c.pages.Put(p.Message, true)
+		case m.Kind != jsonrpc.Response || e.Frame.Lane != tap.ToClient || m.Unread || p.Request == (session.Ref{}):
+		case p.Method == "tools/list":
+			_, further := c.pages.Get(p.Request)
+			c.list(e, jsonrpc.Value(m.Result), further)
+			c.pages.Delete(p.Request)
+		case p.Method == "initialize" || p.Method == "server/discover":
+			if l := c.of(e); l != nil {
+				l.Instructions = Size{}
+				if text := jsonrpc.Value(m.Result).Get("instructions"); text != nil {
+					l.Instructions = sizeOf(text)
+				}
+			}
+		case p.Method == "tools/call":
+			c.result(e, p.Subject, jsonrpc.Value(m.Result))
+		}
+	}
+}
+
+// of returns the list of the server of a frame, nil if there are too many.
+func (c *Context) of(e *session.Entry) *ToolList {
+	name := ""
+	if e.Facts != nil {
+		name = e.Facts.Server.Name
+	}
+	l := c.lists[name]
+	if l == nil && len(c.lists) < maxServers {
+		l = &ToolList{Server: name}
+		c.lists[name] = l
+	}
+	return l
+}
+
+var seed = maphash.MakeSeed()
+
+// list adds a page of a list; further reports that it is not the first.
+func (c *Context) list(e *session.Entry, result jsonrpc.Value, further bool) {
+	l := c.of(e)
+	if l == nil {
+		return
+	}
+	if !further {
+		l.Whole, l.Tools, l.hash = Size{}, nil, 1
+		l.Requested++
+	}
+	l.hash = l.hash*31 + maphash.Bytes(seed, compact(result.Get("tools")))
+	for _, tool := range result.Get("tools").Each {
+		d := Definition{Name: jsonrpc.Bound(tool.Get("name").Decoded()), Whole: sizeOf(tool)}
+		if text := tool.Get("description"); text != nil {
+			d.Description = sizeOf(text)
+		}
+		if schema := tool.Get("inputSchema"); schema != nil {
+			d.Schema = sizeOf(schema)
+		}
+		l.Whole.add(d.Whole)
+		if len(l.Tools) < maxTools {
+			l.Tools = append(l.Tools, d)
+		}
+	}
+	if result.Get("nextCursor") == nil {
+		if l.last != 0 && l.last != l.hash {
+			l.Different++
+		}
+		l.last = l.hash
+	}
+}
+
+// result adds the result of a tool.
+func (c *Context) result(e *session.Entry, tool string, result jsonrpc.Value) {
+	r := c.results[tool]
+	if r == nil {
+		if len(c.results) == maxTools {
+			return
+		}
+		r = &ResultSize{Name: tool}
+		c.results[tool] = r
+	}
+	size := sizeOf(result)
+	r.sizes.Add(time.Duration(size.Bytes))
+	if size.Bytes > r.Largest.Bytes {
+		r.Largest, r.frame = size, e.Frame.Seq
+	}
+}
+
+// Lists returns the lists of tools, the largest first.
+func (c *Context) Lists() (all []*ToolList) {
+	for _, l := range c.lists {
+		slices.SortStableFunc(l.Tools, func(a, b Definition) int {
+			return cmp.Or(cmp.Compare(b.Whole.Bytes, a.Whole.Bytes), cmp.Compare(a.Name, b.Name))
+		})
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b *ToolList) int {
+		return cmp.Or(cmp.Compare(b.Whole.Bytes, a.Whole.Bytes), cmp.Compare(a.Server, b.Server))
+	})
+	return all
+}
+
+// Results returns the sizes of results by tool, those with the largest result first.
+func (c *Context) Results() (all []*ResultSize) {
+	for _, r := range c.results {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *ResultSize) int {
+		return cmp.Or(cmp.Compare(b.Largest.Bytes, a.Largest.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
