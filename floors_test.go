@@ -193,7 +193,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"bundle": {
-		ours:  []string{"internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
+		ours:  []string{"check", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
 		never: pure,
 	},
 	// The locks that a tap's goroutines need around it.

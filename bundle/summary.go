@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -22,6 +23,7 @@ const (
 	maxUnanswered = 20
 	maxSlowest    = 5
 	maxSessions   = 10
+	maxFindings   = 8 // of check.Should or worse
 	// stderrBefore and stderrAfter are how many pieces of stderr are quoted before and
 	// after a failure, and maxStderr how many bytes of each.
 	stderrBefore = 20
@@ -68,6 +70,8 @@ type summary struct {
 	src      Source
 	tracker  session.Tracker
 	stats    *session.Stats
+	checker  *check.Checker
+	findings []*check.Finding
 	frames   uint64
 	failed   []failure
 	failures int
@@ -80,7 +84,7 @@ type summary struct {
 
 // WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
-	s := &summary{src: src, stats: session.NewStats("", maxSlowest)}
+	s := &summary{src: src, stats: session.NewStats("", maxSlowest), checker: check.New(check.Rules())}
 	for f, err := range src.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
@@ -92,12 +96,14 @@ func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) err
 		about.Duration = max(about.Duration, f.At)
 	}
 	s.stats.Finish(s.tracker.Open(), about.Duration)
+	s.findings = slices.DeleteFunc(s.checker.Report(s.tracker.Open()).Findings, func(f *check.Finding) bool { return f.Class < check.Should })
 	return s.write(w, &about)
 }
 
 func (s *summary) add(f *tap.Frame) {
 	s.frames++
 	r := s.tracker.Add(f)
+	s.checker.Add(r)
 	if f.Lane == tap.Stderr {
 		s.stderr.add(f)
 	}

@@ -25,6 +25,7 @@ func (s *summary) write(w io.Writer, about *About) error {
 	if err := s.writeInvalid(m); err != nil {
 		return err
 	}
+	s.writeFindings(m)
 	s.writeSlowest(m)
 	s.writeStderr(m)
 	writeCommands(m, about)
@@ -269,6 +270,31 @@ func (s *summary) writeInvalid(m *markdown) error {
 		m.printf("And %d more.\n\n", left)
 	}
 	return nil
+}
+
+// writeFindings writes what violates the specification or breaks clients, the worst first.
+func (s *summary) writeFindings(m *markdown) {
+	if len(s.findings) == 0 {
+		return
+	}
+	m.printf("### Findings of `mcptap check`\n\n")
+	for i, f := range s.findings {
+		if i == maxFindings {
+			m.printf("- and %d more\n", len(s.findings)-i)
+			break
+		}
+		m.printf("- %s, %s: %s Frame %d%s. %s\n", f.Class, f.Rule.ID, strings.ReplaceAll(f.Rule.Text, "<", "&lt;"), f.Frames[0],
+			times(f.Count), span(view.JoinWords(" ", f.Subject, f.Path, f.Text)))
+	}
+	m.printf("\n")
+}
+
+// times returns how often a finding occurred, "" for once.
+func times(n uint64) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n-1)
 }
 
 func (s *summary) writeSlowest(m *markdown) {

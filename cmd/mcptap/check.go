@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -348,23 +349,19 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	if err != nil {
 		return "", nil, err
 	}
-	// A first pass finds the sessions, and what becomes of requests.
-	survey := session.NewSurvey(true)
-	last := uint64(0)
-	for f, err := range readFrames(ctx, file.Recording, 0, false) {
-		if err != nil {
-			return "", nil, err
-		}
-		survey.Add(&f)
-		last = f.Seq
-	}
 	info, err := file.Info()
 	if err != nil {
 		return "", nil, err
 	}
-	survey.End(info.Duration)
-	if n := max(survey.Sessions(), 1); file.Session > n {
-		return "", nil, recording.NoSession(file.Path(), n, file.Session)
+	last := info.Frames
+	var survey *session.Survey
+	if len(o.filters) > 0 || file.Session > 0 {
+		if survey, err = surveyOf(ctx, file, last, info.Duration); err != nil {
+			return "", nil, err
+		}
+		if n := max(survey.Sessions(), 1); file.Session > n {
+			return "", nil, recording.NoSession(file.Path(), n, file.Session)
+		}
 	}
 	tracker, checker := session.Tracker{Survey: survey}, check.New(o.rules)
 	for _, g := range o.filters {
@@ -401,6 +398,23 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 		name = arg
 	}
 	return name, checker.Report(tracker.Open()), nil
+}
+
+// surveyOf makes a first pass over a recording, up to a frame, to find its sessions and what
+// becomes of requests.
+func surveyOf(ctx context.Context, file *recording.File, last uint64, duration time.Duration) (*session.Survey, error) {
+	survey := session.NewSurvey(true)
+	for f, err := range readFrames(ctx, file.Recording, 0, false) {
+		if err != nil {
+			return nil, err
+		}
+		if f.Seq > last {
+			break
+		}
+		survey.Add(&f)
+	}
+	survey.End(duration)
+	return survey, nil
 }
 
 // explainRule prints a rule.

@@ -1,0 +1,129 @@
+package check
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// feed checks messages that alternate between the two sides.
+func feed(messages func(yield func(lane tap.Lane, text string) bool)) *Report {
+	var tracker session.Tracker
+	c := New(Rules())
+	seq := uint64(0)
+	for lane, text := range messages {
+		seq++
+		f := tap.Frame{Seq: seq, Lane: lane, Raw: []byte(text + "\n"), Size: int64(len(text) + 1)}
+		c.Add(tracker.Add(&f))
+	}
+	return c.Report(tracker.Open())
+}
+
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+
+// Many different findings are bounded, and counted.
+func TestManyFindings(t *testing.T) {
+	const n = 30_000
+	r := feed(func(yield func(tap.Lane, string) bool) {
+		yield(tap.ToServer, hello)
+		for i := range n {
+			yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t%d"}}`, i+1, i))
+			yield(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":[]}`, i+1))
+		}
+	})
+	if len(r.Findings) != MaxFindings || r.More < n-MaxFindings {
+		t.Errorf("%d findings and %d more", len(r.Findings), r.More)
+	}
+}
+
+// Requests without a response, and definitions, take a bounded amount of memory.
+func TestHeldBytes(t *testing.T) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	big := strings.Repeat("x", 200<<10)
+	var keep *Report
+	keep = feed(func(yield func(tap.Lane, string) bool) {
+		yield(tap.ToServer, hello)
+		for i := range 1000 { // 200 MB
+			yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, i+1, big))
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+	})
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 128<<20 {
+		t.Errorf("%d MiB are held", grown>>20)
+	}
+	runtime.KeepAlive(keep)
+}
+
+// Schemas that are deep, that refer to themselves, or that contain slow patterns, and arguments
+// for them, end in time. The test would not.
+func TestHostileSchemas(t *testing.T) {
+	deep := strings.Repeat(`{"properties":{"a":`, 400) + `{}` + strings.Repeat(`}}`, 400)
+	arguments := strings.Repeat(`{"a":`, 400) + `{}` + strings.Repeat(`}`, 400)
+	for name, schema := range map[string]string{
+		"deep":      `{"type":"object","properties":{"a":` + deep + `}}`,
+		"loop":      `{"type":"object","$ref":"#"}`,
+		"two loops": `{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
+		"pattern":   `{"type":"object","properties":{"s":{"pattern":"^(a+)+$"}}}`,
+		"huge":      `{"type":"object","properties":{"s":{"pattern":"(((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,
+		"null":      `{"type":"object","properties":null}`,
+		"file":      `{"type":"object","$ref":"file:///etc/passwd"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			feed(func(yield func(tap.Lane, string) bool) {
+				yield(tap.ToServer, hello)
+				yield(tap.ToClient, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
+				yield(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+				yield(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":`+schema+`,"outputSchema":`+schema+`}]}}`)
+				for i := range 20 {
+					yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":%s}}`, i+2, arguments))
+					yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"s":"%sb"}}}`, i+102, strings.Repeat("a", 5000)))
+				}
+			})
+		})
+	}
+}
+
+// Checking costs a few times what pairing costs: see docs/figures.md.
+func BenchmarkCheck(b *testing.B) {
+	var all []tap.Frame
+	add := func(lane tap.Lane, text string) {
+		all = append(all, tap.Frame{Seq: uint64(len(all) + 1), Lane: lane, Raw: []byte(text + "\n"), Size: int64(len(text) + 1)})
+	}
+	add(tap.ToServer, hello)
+	add(tap.ToClient, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
+	for i := range 5000 {
+		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"city":"Oslo","days":%d}}}`, i+1, i))
+		add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"It is %d degrees in Oslo today."}]}}`, i+1, i))
+	}
+	pair := func(c *Checker, s *session.Stats) {
+		var tracker session.Tracker
+		for i := range all {
+			e := tracker.Add(&all[i])
+			if c != nil {
+				c.Add(e)
+			}
+			if s != nil {
+				for _, ended := range e.Ended {
+					s.Add(ended)
+				}
+			}
+		}
+	}
+	b.Run("stats", func(b *testing.B) {
+		for b.Loop() {
+			pair(nil, session.NewStats("", 5))
+		}
+	})
+	b.Run("check", func(b *testing.B) {
+		for b.Loop() {
+			pair(New(Rules()), nil)
+		}
+	})
+}
