@@ -51,6 +51,7 @@ type httpEvent struct {
 // same then.
 func readHTTP(t *testing.T, file string) *httpRecording {
 	t.Helper()
+	checkFindings(t, file)
 	r := &httpRecording{file: file, text: output(t, "export", file), exchanges: map[uint64]*recordedExchange{}, counts: map[string]int{}}
 	d := json.NewDecoder(bytes.NewReader(r.text))
 	var seq uint64

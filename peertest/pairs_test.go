@@ -130,6 +130,9 @@ func testPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
 		runs = 2
 	}
 	checkBytes(t, recs, logs, runs)
+	for _, r := range recordings(t, recs) {
+		checkFindings(t, r.file)
+	}
 }
 
 // play runs the scenario of a pair once, with the server's command wrapped.

@@ -1,0 +1,69 @@
+package peertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// knownFindings are the findings of the classes must and client-breaking in the recordings of
+// real peers. Each was read against the specification. A line has the rule, the subject and the
+// path, separated by tabs, and after # the sentence that is violated, and by whom. A * stands
+// for every subject or path.
+var knownFindings = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{}
+	data, err := os.ReadFile("known_findings.tsv")
+	if err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		if fields := strings.Split(strings.TrimRight(line, " \t\n"), "\t"); len(fields) == 3 {
+			known[strings.Join(fields, "\t")] = true
+		}
+	}
+	return known
+})
+
+// checkFindings holds `mcptap check` against a recording of real peers: what it reports as a
+// violation must be one.
+func checkFindings(t *testing.T, file string) {
+	t.Helper()
+	cmd := exec.Command(tapBinary(t), "check", file, "--json", "--fail-on", "none")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		if strings.Contains(stderr.String(), "no rule could be judged") {
+			return // a client that only connects
+		}
+		t.Errorf("check %s: %v, it said %s", file, err, &stderr)
+		return
+	}
+	for line := range bytes.Lines(out) {
+		var f struct {
+			Type, Rule, Class, Subject, Path, Text string
+			Frames                                 []uint64
+		}
+		if err := json.Unmarshal(line, &f); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		if f.Type != "finding" || f.Class != "must" && f.Class != "client-breaking" {
+			continue
+		}
+		known := false
+		for _, subject := range []string{f.Subject, "*"} {
+			for _, path := range []string{f.Path, "*"} {
+				known = known || knownFindings()[f.Rule+"\t"+subject+"\t"+path]
+			}
+		}
+		if !known {
+			t.Errorf("%s: is this a violation? %s", file, fmt.Sprintf("%s\t%s\t%s\t# %s %v: %s", f.Rule, f.Subject, f.Path, f.Class, f.Frames, f.Text))
+		}
+	}
+}
