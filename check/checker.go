@@ -63,6 +63,10 @@ func New(rules []*Rule) *Checker {
 	return c
 }
 
+// Each sets a function that is called for each violation, with the number of its frame. A
+// finding names only the first ones.
+func (c *Checker) Each(f func(rule *Rule, frame uint64)) { c.results.each = f }
+
 // A Session is what rules know about a session.
 type Session struct {
 	// Number is its number, 0 for what belongs to no session.

@@ -94,6 +94,7 @@ type results struct {
 	findings   map[findingKey]*Finding
 	violated   uint64 // how often any rule was violated
 	more       uint64
+	each       func(rule *Rule, frame uint64) // may be nil
 }
 
 func newResults() *results {
@@ -166,6 +167,9 @@ func (v *Verdict) Observe(subject, path, text string) { v.violate(Observation, s
 func (v *Verdict) violate(class Class, subject, path, text string) {
 	v.results.of(v.rule).Violated++
 	v.results.violated++
+	if v.results.each != nil {
+		v.results.each(v.rule, v.frame)
+	}
 	key := findingKey{v.rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
 	f := v.results.findings[key]
 	if f == nil {

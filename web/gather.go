@@ -54,7 +54,7 @@ type viewOptions struct {
 
 // newGatherer makes a gatherer. The error is a [*filter.Error].
 func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
-	f, err := filter.Parse(o.Filter)
+	f, err := parseFilter(o.Filter)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		Problem     *problem         `json:"problem,omitempty"`
 		Completions []completionJSON `json:"completions"`
 	}
-	if _, err := filter.Parse(query); err != nil {
+	if _, err := parseFilter(query); err != nil {
 		res.Problem = problemOf(err)
 	}
 	units, err := strconv.Atoi(r.URL.Query().Get("cursor"))
@@ -40,6 +40,15 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		res.Completions = append(res.Completions, completionJSON{from, to, c.Text, c.Help})
 	}
 	respond(w, res)
+}
+
+// parseFilter compiles a filter. The page does not know the findings of a recording.
+func parseFilter(query string) (*filter.Filter, error) {
+	f, err := filter.Parse(query)
+	if err == nil && f.Needs().Has(filter.NeedFindings) {
+		err = &filter.Error{Problem: "is:finding and rule: are for mcptap show only", Query: query, Len: len(query)}
+	}
+	return f, err
 }
 
 // utf16Len returns the length of a text in JavaScript.

@@ -17,6 +17,7 @@ import (
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -310,6 +311,9 @@ type gate struct {
 
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	f, err := a.parseFilter(query)
+	if err == nil {
+		err = withoutFindings(f)
+	}
 	if err != nil {
 		return err
 	}
@@ -398,6 +402,40 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 		name = arg
 	}
 	return name, checker.Report(tracker.Open()), nil
+}
+
+// withoutFindings returns an error for a filter by findings where only `mcptap show` has them.
+func withoutFindings(f *filter.Filter) error {
+	if !f.Needs().Has(filter.NeedFindings) {
+		return nil
+	}
+	return withHint(errors.New("filter: is:finding and rule: are for mcptap show only"), "`mcptap check --rule` selects rules")
+}
+
+// maxViolations is how many frames with a violation a filter knows.
+const maxViolations = 1 << 20
+
+// findingsOf returns the rules that frames of a recording violate, up to a frame.
+func findingsOf(ctx context.Context, rec *store.Recording, last uint64) (map[uint64][]string, error) {
+	found := map[uint64][]string{}
+	checker := check.New(check.Rules())
+	checker.Each(func(r *check.Rule, frame uint64) {
+		if len(found) < maxViolations && !slices.Contains(found[frame], r.ID) {
+			found[frame] = append(found[frame], r.ID)
+		}
+	})
+	var tracker session.Tracker
+	for f, err := range readFrames(ctx, rec, 0, false) {
+		if err != nil {
+			return nil, err
+		}
+		if f.Seq > last {
+			break
+		}
+		checker.Add(tracker.Add(&f))
+	}
+	checker.Report(tracker.Open())
+	return found, nil
 }
 
 // surveyOf makes a first pass over a recording, up to a frame, to find its sessions and what

@@ -94,6 +94,9 @@ func (a *app) parseOnly(text string) (*onlyCalls, error) {
 		return &onlyCalls{frames: frames}, nil
 	}
 	f, err := a.parseFilter(text)
+	if err == nil {
+		err = withoutFindings(f)
+	}
 	return &onlyCalls{filter: f}, err
 }
 

@@ -214,6 +214,9 @@ func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, e
 	if sel.Filter, err = a.parseFilter(words.query); err != nil {
 		return sel, err
 	}
+	if o.follow && sel.Needs(filter.NeedFindings) {
+		return sel, withHint(errors.New("--follow cannot filter by findings"), "omit --follow")
+	}
 	if o.follow && !o.byCall() && sel.Needs(filter.NeedFuture) {
 		return sel, withHint(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
 			"omit --follow, or add --calls")

@@ -57,6 +57,11 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
 	})
 	l.out = l.printer(a, info)
+	if sel.Needs(filter.NeedFindings) {
+		if l.Findings, err = findingsOf(ctx, rec, info.Frames); err != nil {
+			return nil, err
+		}
+	}
 	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.follow) && !o.byCall()
 	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.json
 	if future || sessions && info.Header.Transport == "http" && !o.follow {

@@ -19,7 +19,7 @@ var seen = Seen{
 func TestComplete(t *testing.T) {
 	for _, c := range []struct{ at, want string }{
 		{"me|", "method:|"},
-		{"|", "method:| tool:| prompt:| uri:| id:| dir:| kind:| is:| session:| rev:| exchange:| status:| latency:| size:| at:| seq:|"},
+		{"|", "method:| tool:| prompt:| uri:| id:| dir:| kind:| is:| session:| rev:| exchange:| status:| latency:| size:| at:| rule:| seq:|"},
 		{"foo S|", "foo session:| foo status:| foo size:| foo seq:|"},
 		{"-me|", "-method:|"},
 		{"(is:error OR ki|", "(is:error OR kind:|"},
@@ -50,7 +50,7 @@ func TestComplete(t *testing.T) {
 		{"session:|", "session:1| session:2|"},
 		{"rev:20|", "rev:2025-06-18|"},
 
-		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:unmatched| is:cancelled| is:cancel| is:late| is:retry| is:interim| is:progress| is:log| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:truncated|"},
+		{"is:|", "is:error| is:slow| is:pending| is:orphan| is:unmatched| is:cancelled| is:cancel| is:late| is:retry| is:interim| is:progress| is:log| is:invalid| is:nested| is:duplicate| is:unsolicited| is:batch| is:finding| is:truncated|"},
 		{"is:P|", "is:pending| is:progress|"},
 		{"-is:error,s|", "-is:error,slow|"},
 		{"dir:to|", "dir:to_server| dir:to_client|"},

@@ -49,7 +49,7 @@ func parseError(t *testing.T, q string) *Error {
 func TestErrorsBeyondText(t *testing.T) {
 	for _, c := range []struct{ name, query, want, caret string }{
 		{"control characters", "\x1b[2Jfoo:", "", ""},
-		{"in a value", "is:\x1b[2J\u202e", `is: unknown word "\x1b[2J\u202e" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
+		{"in a value", "is:\x1b[2J\u202e", `is: unknown word "\x1b[2J\u202e" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated`,
 			"is:\\x1b[2J\\u202e\n   ^^^^^^^^^^^^^"},
 		{"in a suggestion", "foob:\x1b\u3164", "unknown key \"foob:\" at column 1: the keys are " + strings.Join(keyNames(), " ") + ` (as text: "foob:\x1b\u3164")`,
 			"foob:\\x1b\\u3164\n^^^^^"},
@@ -63,14 +63,14 @@ func TestErrorsBeyondText(t *testing.T) {
 		{"many negations", strings.Repeat("NOT ", 1000) + "a", "", ""},
 		{"wide characters", "天気 \"雨", "unclosed quote at column 4: close it with \"; inside, \\\" is a quote and \\\\ a backslash", "天気 \"雨\n     ^^^"},
 		{"between wide characters", strings.Repeat("天", 50) + " is:x " + strings.Repeat("気", 50),
-			`is: unknown word "x" at column 55: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated`,
+			`is: unknown word "x" at column 55: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated`,
 			"…" + strings.Repeat("天", 19) + " is:x " + strings.Repeat("気", 20) + "…\n" + strings.Repeat(" ", 43) + "^"},
 		{"too long to be quoted", "foo:" + strings.Repeat("天", 50), "unknown key \"foo:\" at column 1: the keys are " + strings.Join(keyNames(), " ") + ` (as text: "…")`,
 			"foo:" + strings.Repeat("天", 19) + "…\n^^^^"},
-		{"a long wide word", "is:" + strings.Repeat("é", 31), "is: unknown word \"" + strings.Repeat("é", 30) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
+		{"a long wide word", "is:" + strings.Repeat("é", 31), "is: unknown word \"" + strings.Repeat("é", 30) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated",
 			"is:" + strings.Repeat("é", 30) + "…\n   " + strings.Repeat("^", 30)},
 		{"a quoted number", `seq:"a\"b"`, `invalid number "a"b" at column 5: write it in digits, as in 17`, "seq:\"a\\\"b\"\n    ^^^^^^"},
-		{"a long word", "is:" + strings.Repeat("x", 3000), "is: unknown word \"" + strings.Repeat("x", 60) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, truncated",
+		{"a long word", "is:" + strings.Repeat("x", 3000), "is: unknown word \"" + strings.Repeat("x", 60) + "…\" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated",
 			"is:" + strings.Repeat("x", 60) + "…\n   " + strings.Repeat("^", 60)},
 		{"many repetitions", "/((a{100}){100}){100}/", "bad regular expression: invalid repeat count at column 5: at most 1000 repetitions are allowed", "/((a{100}){100}){100}/\n    ^^^^^"},
 	} {

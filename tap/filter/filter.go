@@ -82,6 +82,8 @@ const (
 	NeedWait
 	// NeedSession is Session and Revision.
 	NeedSession
+	// NeedFindings is Rules.
+	NeedFindings
 )
 
 // Has reports whether all of n is needed.
@@ -116,6 +118,8 @@ type Item struct {
 	Session, Revision string
 	// Status is the HTTP status, 0 if there is none.
 	Status int
+	// Rules are the ids of the rules of package check that it violates.
+	Rules []string
 }
 
 // Is is a set of the words of is:. Their meanings are in [Help].

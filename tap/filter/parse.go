@@ -173,7 +173,7 @@ func (p *parser) compileValue(k *key, v *value) (*node, *Error) {
 	switch {
 	case k == nil:
 		return p.payload(v)
-	case k.text != nil:
+	case k.text != nil, k.texts != nil:
 		return p.text(k, v)
 	case k.number != nil:
 		return p.number(k, v)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -198,18 +199,19 @@ func (p *parser) payload(v *value) (*node, *Error) {
 
 // text compiles a value of a key of text.
 func (p *parser) text(k *key, v *value) (*node, *Error) {
+	g := newGlob(v)
+	is := func(s string) bool { return s != "" && g.is(fold([]byte(s))) }
 	if v.form == pattern {
 		re, err := p.regexp(v, "")
-		return testNode(func(it *Item) bool {
-			s := k.text(it)
-			return s != "" && re.MatchString(s)
-		}), err
+		if err != nil {
+			return nil, err
+		}
+		is = func(s string) bool { return s != "" && re.MatchString(s) }
 	}
-	g := newGlob(v)
-	return testNode(func(it *Item) bool {
-		s := k.text(it)
-		return s != "" && g.is(fold([]byte(s)))
-	}), nil
+	if k.texts != nil {
+		return testNode(func(it *Item) bool { return slices.ContainsFunc(k.texts(it), is) }), nil
+	}
+	return testNode(func(it *Item) bool { return is(k.text(it)) }), nil
 }
 
 // id compiles a value of id:. A quoted value is a string. A bare one is a number

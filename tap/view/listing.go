@@ -291,6 +291,9 @@ func (l *Listing) selects(n *Node) bool {
 			return true
 		}
 		it := n.Item(l.Ended())
+		for i := range n.Call.Parts {
+			it.Rules = append(it.Rules, l.Findings[n.Call.Parts[i].Message.Seq]...)
+		}
 		if l.Filter.Match(&it, n.Found()) {
 			return true
 		}

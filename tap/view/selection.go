@@ -52,6 +52,9 @@ type Selection struct {
 	// Session is the number of the only session, 0 for all.
 	Session int
 	Span    Span
+	// Findings has the rules that frames violate, for a filter with
+	// [filter.NeedFindings].
+	Findings map[uint64][]string
 
 	items []filter.Item
 }
@@ -94,6 +97,11 @@ func (s *Selection) message(e *session.Entry, i int) bool {
 		return true
 	}
 	s.items = Items(s.items[:0], e)
+	if s.Findings != nil {
+		for i := range s.items {
+			s.items[i].Rules = s.Findings[e.Frame.Seq]
+		}
+	}
 	items := s.items
 	if i >= 0 && e.Message.Kind == jsonrpc.Batch {
 		if 2*i+1 >= len(items) {
