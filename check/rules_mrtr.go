@@ -103,29 +103,10 @@ var rulesMRTR = []Rule{
 		Text:   "The retry repeats requestState exactly, and has none when the server gave none.",
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Send the string back unchanged.",
-		New: func(s *Session) Hooks {
-			var issued bounded.Map[string, bool] // states of all results
-			issued.Max = maxRequests
-			hooks := eachRetry(func(m *Message, w *wait, v *Verdict) {
-				state := m.Parameters().Get("requestState")
-				key := string(jsonrpc.AppendKey(nil, state))
-				if known, _ := issued.Get(key); known && key != w.state {
-					v.Skip("the state is that of an earlier result")
-					return
-				}
-				v.Check(key == w.state, m.Subject(), "$.params.requestState", describe(state))
-			})(s)
-			watch := hooks.Watch
-			hooks.Watch = func(m *Message) {
-				watch(m)
-				if m.ResultType == "input_required" {
-					if key := string(jsonrpc.AppendKey(nil, m.Outcome().Get("requestState"))); key != "" {
-						issued.Put(key, true)
-					}
-				}
-			}
-			return hooks
-		},
+		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
+			state := m.Parameters().Get("requestState")
+			v.Check(string(jsonrpc.AppendKey(nil, state)) == w.state, m.Subject(), "$.params.requestState", describe(state))
+		}),
 	},
 	{
 		ID: "mrtr-07", Class: "must", In: "E", Side: "client", Transport: "any",
@@ -153,7 +134,7 @@ var rulesMRTR = []Rule{
 					v.Violate(m.Method, "$.params", m.Method)
 				case w != nil || candidates > 0:
 					v.Hold()
-				case elsewhere:
+				case elsewhere && !c.gave(m, key):
 					v.Violate(m.Subject(), "$.params.requestState", describe(found["requestState"]))
 				default:
 					v.Skip("the result that requires the input is not known")
@@ -221,7 +202,14 @@ type wait struct {
 
 // chains finds out which retry belongs to which call.
 type chains struct {
-	waits bounded.Map[session.Ref, *wait] // by the first requests
+	waits  bounded.Map[session.Ref, *wait] // by the first requests
+	issued bounded.Map[string, bool]       // states of results, with the methods and names
+}
+
+// gave reports whether any result of the same method and name had a state.
+func (c *chains) gave(m *Message, state string) bool {
+	ok, _ := c.issued.Get(m.Method + "\x00" + nameOf(m.Parameters()) + "\x00" + state)
+	return ok
 }
 
 func (c *chains) watch(m *Message) {
@@ -242,8 +230,9 @@ func (c *chains) watch(m *Message) {
 		}
 		w.asked[string(name)] = request.Get("method").Decoded()
 	}
-	c.waits.Max = maxWaits
+	c.waits.Max, c.issued.Max = maxWaits, maxRequests
 	c.waits.Put(m.Part.Call, w)
+	c.issued.Put(w.method+"\x00"+w.name+"\x00"+w.state, true)
 }
 
 // nameOf returns a key for the tool, prompt or resource in params.
@@ -289,8 +278,11 @@ func eachRetry(judge func(m *Message, w *wait, v *Verdict)) func(*Session) Hooks
 			if len(found) == 0 || m.Path != "$" || !mayRequireInput(m.Method) {
 				return
 			}
-			w, candidates, _ := c.take(m, string(jsonrpc.AppendKey(nil, found["requestState"])))
+			state := string(jsonrpc.AppendKey(nil, found["requestState"]))
+			w, candidates, _ := c.take(m, state)
 			switch {
+			case w != nil && w.state != state && c.gave(m, state):
+				v.Skip("the state is that of an earlier result")
 			case w != nil:
 				judge(m, w, v)
 			case candidates > 1:
@@ -320,7 +312,7 @@ func inputIsComplete(m *Message, w *wait, v *Verdict) {
 	for name, answer := range answers.Each {
 		method, asked := w.asked[string(name)]
 		if !asked {
-			v.Observe(m.Subject(), path+"[*]", "the key "+string(name)+" is not one of the requests")
+			v.Observe(string(name), path, "not a key of inputRequests")
 			continue
 		}
 		given[string(name)] = true

@@ -34,7 +34,7 @@ var rulesNegotiation = []Rule{
 		New: eachModernRequest(func(m *Message, v *Verdict) {
 			info := metaOf(m.Parameters(), "clientInfo")
 			if !info.IsObject() {
-				checkMeta(m, v, "clientInfo", '{')
+				v.Violate("", metaPath+"clientInfo", describe(info))
 				return
 			}
 			found := info.Members("name", "version")
