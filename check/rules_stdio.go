@@ -1,4 +1,337 @@
 package check
 
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
 // rulesStdio are about stdio.
-var rulesStdio = []Rule{}
+var rulesStdio = []Rule{
+	{
+		ID: "stdio-01", Class: "client-breaking", In: "A-E", Side: "server", Transport: "stdio",
+		Text:   "Every line on stdout is one valid MCP message, in 2025-03-26 also a batch: no banners, log lines or headers. A blank line is only an observation.",
+		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: Go SDK closes the connection, TypeScript SDK skips the line",
+		Fix:    "Send logs to stderr; check imports and child processes that print to stdout.",
+		New:    linesAreMessages,
+	},
+	{
+		ID: "stdio-02", Class: "must", In: "A-E", Side: "client", Transport: "stdio",
+		Text:   "Every line on stdin is one valid MCP message, in 2025-03-26 also a batch.",
+		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio",
+		Fix:    "Write nothing but messages to the server's stdin.",
+		New:    linesAreMessages,
+	},
+	{
+		ID: "stdio-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "stdio",
+		Text:   "A message has no raw newline inside, as pretty-printed JSON has.",
+		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: TypeScript SDK never sees the message and the call times out, Go SDK reads it",
+		Fix:    "Serialize without indentation.",
+		New: func(*Session) Hooks {
+			var joiners [tap.Lanes]joiner
+			return Hooks{On: []string{"message", "invalid", "batch"}, Message: func(m *Message, v *Verdict) {
+				j := &joiners[m.Lane]
+				switch {
+				case m.Kind != jsonrpc.Invalid:
+					j.flush()
+					v.Hold()
+				case m.Entry.Message.Kind != jsonrpc.Batch:
+					if whole, lines := j.add(m); whole {
+						v.frame = lines[0].frame
+						v.Violate("", "", fmt.Sprintf("%d lines, the first %s", len(lines), lines[0].text))
+					}
+				}
+			}}
+		},
+	},
+	{
+		ID: "stdio-04", Class: "observation", In: "A-E", Side: "both", Transport: "stdio",
+		Text:   "Lines end in CRLF, or the last message before the end of the stream lacks its newline.",
+		Source: "observed: CRLF is accepted by SDKs; TypeScript SDK never delivers a message without its newline",
+		Fix:    "Write \\n after every message and flush.",
+		New: each(func(m *Message, v *Verdict) {
+			raw := m.Entry.Frame.Raw
+			switch {
+			case m.Path != "$" || m.Kind != jsonrpc.Batch && m.Entry.Message.Kind == jsonrpc.Batch:
+			case bytes.HasSuffix(raw, []byte("\r\n")):
+				v.Violate(m.Lane.String(), "", "the line ends in CRLF")
+			default:
+				v.Check(bytes.HasSuffix(raw, []byte("\n")), m.Lane.String(), "", "the line has no newline")
+			}
+		}, "message", "batch"),
+	},
+	{
+		ID: "stdio-05", Class: "should", In: "A-E", Side: "client", Transport: "stdio",
+		Text:   "The client shuts down by closing stdin and waiting before it sends a signal.",
+		Source: "A-D:basic/lifecycle#stdio; E:basic/transports/stdio#shutdown",
+		Fix:    "Close stdin first and give the server time to exit.",
+		New: func(*Session) Hooks {
+			closed, over := false, false
+			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				switch {
+				case over || e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
+				case e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
+					closed = true
+				case e.Event.Name == tap.EventSignal && e.Event.Signal == "SIGTERM":
+					over = true
+					v.Check(closed, "", "", "SIGTERM while stdin was open")
+				case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others are those of a terminal
+					if over = true; closed {
+						v.Hold()
+					}
+				}
+			}}
+		},
+	},
+	{
+		ID: "stdio-06", Class: "should", In: "E", Side: "server", Transport: "stdio",
+		Text:   "The server exits within 2 seconds after the end of stdin.",
+		Source: "E:basic/transports/stdio#shutdown",
+		Fix:    "Exit when reading stdin returns end of file.",
+		New: func(*Session) Hooks {
+			const prompt = 2 * time.Second
+			closed, at := false, time.Duration(0)
+			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				switch {
+				case e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
+				case e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
+					closed, at = true, e.Frame.At
+				case !closed || e.Event.Name != tap.EventSignal && e.Event.Name != tap.EventExit:
+				default:
+					closed = false
+					after := e.Frame.At - at
+					if e.Event.Name == tap.EventSignal && after <= prompt {
+						v.Skip("the client did not wait")
+						return
+					}
+					v.Check(after <= prompt, "", "", fmt.Sprintf("%v after the end of stdin", after.Round(time.Millisecond)))
+				}
+			}}
+		},
+	},
+	{
+		ID: "stdio-07", Class: "must", In: "E", Side: "server", Transport: "stdio",
+		Text:   "The server sends no JSON-RPC request. A legacy session of the same process is exempt.",
+		Source: "E:basic/transports/stdio#receiving-messages; E:basic/patterns/index",
+		Fix:    "Return an input_required result instead.",
+		New: each(func(m *Message, v *Verdict) {
+			switch {
+			case m.Path != "$":
+			case m.Kind == jsonrpc.Request && !isModern(m.Session):
+				v.Skip("the session may be of an older revision")
+			default:
+				v.Check(m.Kind != jsonrpc.Request, m.Method, "$.method", m.Method)
+			}
+		}, "message"),
+	},
+	{
+		ID: "stdio-08", Class: "must", In: "E", Side: "client", Transport: "stdio",
+		Text:   "The client sends no JSON-RPC response. A legacy session of the same process is exempt.",
+		Source: "E:basic/transports/stdio#sending-messages; E:basic/transports/index#messages",
+		Fix:    "Send the answer as inputResponses on the retry.",
+		New: each(func(m *Message, v *Verdict) {
+			response := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
+			switch {
+			case m.Path != "$":
+			case response && !isModern(m.Session):
+				v.Skip("the session may be of an older revision")
+			default:
+				v.Check(!response, m.Subject(), "", "a response with the id "+string(m.ID))
+			}
+		}, "message"),
+	},
+	{
+		ID: "stdio-10", Class: "client-breaking", In: "A-E", Side: "both", Transport: "stdio",
+		Text:   "A line begins with a byte order mark (EF BB BF).",
+		Source: "RFC 8259 s8.1; observed: TypeScript SDK loses the message, Go SDK closes the connection",
+		Fix:    "Write UTF-8 without a byte order mark.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Path == "$" && (m.Kind == jsonrpc.Batch || m.Entry.Message.Kind != jsonrpc.Batch) {
+				v.Check(!hasMark(m), m.Subject(), "", "EF BB BF at the beginning of the line")
+			}
+		}, "message", "batch", "invalid"),
+	},
+	{
+		ID: "stdio-11", Class: "client-breaking", In: "A-E", Side: "both", Transport: "stdio",
+		Text:   "One line holds one message only: no second one, and no text before or after it.",
+		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: TypeScript SDK loses the whole line, Go SDK closes the connection",
+		Fix:    "Write message and newline in one call under a lock.",
+		New: each(func(m *Message, v *Verdict) {
+			switch {
+			case m.Path != "$":
+			case m.Kind != jsonrpc.Invalid:
+				v.Hold()
+			case m.Entry.Message.Kind != jsonrpc.Batch && !hasMark(m) && holdsMore(m):
+				v.Violate("", "", string(m.Envelope()))
+			}
+		}, "message", "invalid"),
+	},
+	{
+		ID: "stdio-12", Class: "observation", In: "A-E", Side: "server", Transport: "stdio",
+		Text:   "The server exits, or closes stdout, while requests are unanswered and the client has not begun the shutdown.",
+		Source: "E:basic/transports/stdio#unexpected-termination; A-D:basic/lifecycle#stdio",
+		Fix:    "Look at stderr and the exit status in the recording.",
+		New: func(*Session) Hooks {
+			var end shutdown
+			return Hooks{
+				Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
+				Call: func(c *session.Call, v *Verdict) {
+					switch {
+					case c.Lane != tap.ToServer:
+					case c.Status.Settled():
+						v.Hold()
+					case !end.over:
+						v.Skip("the end of the session is not recorded")
+					case !end.byClient && c.Status.Unanswered() && c.Notes&session.NoteProbe == 0: // else rpc-14
+						v.Observe(c.Method, "", "no response")
+					}
+				},
+			}
+		},
+	},
+}
+
+// A shutdown is how a session on stdio ended.
+type shutdown struct {
+	// over reports that the server has closed stdout or exited, byClient that the client had
+	// closed stdin or sent a signal before that.
+	over, byClient bool
+}
+
+func (s *shutdown) add(e *session.Entry) {
+	switch ended := e.Event.Name == tap.EventExit || e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToClient.String(); {
+	case e.Frame.Lane != tap.Lifecycle || s.over:
+	case ended:
+		s.over = true
+	case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
+		s.byClient = true
+	}
+}
+
+// linesAreMessages judges stdio-01 and stdio-02.
+func linesAreMessages(*Session) Hooks {
+	var j joiner
+	report := func(lines []brokenLine, v *Verdict) {
+		for _, l := range lines {
+			if v.frame, v.revision = l.frame, l.revision; l.text == "" {
+				v.Observe("blank line", "", "blank")
+			} else {
+				v.Violate("", "", l.text)
+			}
+		}
+	}
+	return Hooks{
+		On: []string{"message", "invalid", "batch"},
+		Message: func(m *Message, v *Verdict) {
+			switch {
+			case m.Path != "$":
+			case m.Kind != jsonrpc.Invalid:
+				v.Hold()
+				report(j.flush(), v)
+			case m.Entry.Message.Kind == jsonrpc.Batch:
+				if m.Revision == jsonrpc.Rev20250326 { // else rpc-17
+					v.Violate("", "$[*]", string(m.Envelope()))
+				}
+			case isReported(m):
+			case !bytes.HasSuffix(m.Entry.Frame.Raw, []byte("\n")):
+				v.Skip("the line is cut off by the end of the stream")
+			default:
+				if whole, lines := j.add(m); !whole { // else stdio-03
+					report(lines, v)
+				}
+			}
+		},
+		End: func(v *Verdict) { report(j.flush(), v) },
+	}
+}
+
+// isReported reports whether another rule reports an invalid line: rpc-03, rpc-04, rpc-08,
+// rpc-11, rpc-17, rpc-19, stdio-10 or stdio-11.
+func isReported(m *Message) bool {
+	return hasMark(m) || m.Method != "" || isEmptyBatch(m) || hasNoOutcome(m) || holdsMore(m)
+}
+
+// hasMark reports whether a line begins with a byte order mark.
+func hasMark(m *Message) bool { return bytes.HasPrefix(m.Entry.Frame.Raw, []byte("\xef\xbb\xbf")) }
+
+// holdsMore reports whether an invalid line holds a message and something else.
+func holdsMore(m *Message) bool {
+	line := m.Envelope()
+	i := bytes.IndexByte(line, '{')
+	if i < 0 {
+		return false
+	}
+	for _, first := range jsonrpc.Value(append([]byte("["), line[i:]...)).Each {
+		return len(first) < len(line) && first.Get("jsonrpc") != nil && jsonrpc.Peek(first).Kind != jsonrpc.Invalid
+	}
+	return false
+}
+
+// Limits of a [joiner].
+const (
+	maxJoined = 1 << 20 // bytes
+	maxLines  = 16 << 10
+)
+
+// A joiner joins invalid lines to a message that was written with newlines inside.
+type joiner struct {
+	lines             []brokenLine
+	text              []byte
+	depth             int // of what is open
+	inString, escaped bool
+}
+
+// A brokenLine is a line that is not a message, its text "" if it is blank.
+type brokenLine struct {
+	frame    uint64
+	revision jsonrpc.Revision
+	text     string
+}
+
+// add adds an invalid line. It returns the lines of a message that is whole with it, or the
+// lines that are not part of any message.
+func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
+	raw := m.Entry.Frame.Raw
+	text := bytes.TrimSpace(raw)
+	j.lines = append(j.lines, brokenLine{m.Entry.Frame.Seq, m.Revision, cut(string(text[:min(len(text), 2*maxText)]))})
+	j.text = append(j.text, raw...)
+	j.scan(raw)
+	switch {
+	case j.inString || len(j.text) > maxJoined || len(j.lines) > maxLines:
+	case j.depth > 0 && (j.text[0] == '{' || j.text[0] == '['):
+		return false, nil
+	default:
+		whole = len(j.lines) > 1 && jsonrpc.Peek(j.text).Kind != jsonrpc.Invalid
+	}
+	return whole, j.flush()
+}
+
+// scan follows what is open in a line.
+func (j *joiner) scan(line []byte) {
+	for _, c := range line {
+		switch {
+		case j.escaped:
+			j.escaped = false
+		case c == '\\':
+			j.escaped = j.inString
+		case c == '"':
+			j.inString = !j.inString
+		case j.inString:
+		case c == '{' || c == '[':
+			j.depth++
+		case c == '}' || c == ']':
+			j.depth--
+		}
+	}
+}
+
+// flush forgets the lines and returns them.
+func (j *joiner) flush() []brokenLine {
+	lines := j.lines
+	*j = joiner{}
+	return lines
+}

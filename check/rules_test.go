@@ -28,8 +28,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	= D                         the handshake of revision D, with all capabilities
 //	+1500ms                     time that passes
 //
-// In a line, @E stands for the members of _meta that 2026-07-28 requires, and \n for a line
-// end. A line without a sign is for the reader.
+// In a line, @E stands for the members of _meta that 2026-07-28 requires, \n for a line end,
+// @CR for a carriage return, @FF for the byte FF, and @4M for 4 MiB of text. A line without a
+// sign is for the reader.
 func TestRules(t *testing.T) {
 	for _, r := range Rules() {
 		if r.New == nil { // see TestLock
@@ -113,13 +114,15 @@ const (
 	modernMeta         = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}`
 )
 
+var shorthand = strings.NewReplacer("@E", modernMeta, `\n`, "\n", "@CR", "\r", "@FF", "\xff", "@4M", strings.Repeat("x", 4<<20))
+
 // frames reads a session: see TestRules.
 func frames(t *testing.T, script string) (all []tap.Frame) {
 	t.Helper()
 	var at time.Duration
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
 		at += 10 * time.Millisecond
-		raw = strings.NewReplacer("@E", modernMeta, `\n`, "\n").Replace(raw)
+		raw = shorthand.Replace(raw)
 		switch {
 		case exchange == 0 && lane != tap.Lifecycle:
 			raw += "\n"

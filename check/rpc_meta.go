@@ -1,0 +1,145 @@
+package check
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// metaPlaces are the values with a _meta in the params of a request, and in the result, by
+// method. An element [*] may also be the value itself.
+var metaPlaces = struct{ params, result map[string][]string }{
+	params: map[string][]string{
+		"sampling/createMessage": {"messages.[*]", "messages.[*].content.[*]", "tools.[*]"},
+	},
+	result: map[string][]string{
+		"tools/list":               {"tools.[*]"},
+		"resources/list":           {"resources.[*]"},
+		"resources/templates/list": {"resourceTemplates.[*]"},
+		"resources/read":           {"contents.[*]"},
+		"prompts/list":             {"prompts.[*]"},
+		"prompts/get":              {"messages.[*].content", "messages.[*].content.resource"},
+		"tools/call":               {"content.[*]", "content.[*].resource"},
+		"sampling/createMessage":   {"content.[*]"},
+		"roots/list":               {"roots.[*]"},
+	},
+}
+
+// metas calls f for each _meta in a message, with its path and a name for what has it. Data
+// of tools, in which a _meta may mean anything, is not looked at.
+func metas(m *Message, f func(subject, path string, meta jsonrpc.Value)) {
+	take := func(path string, v jsonrpc.Value) {
+		found := v.Members("_meta", "name", "uri")
+		if meta := found["_meta"]; meta != nil {
+			subject := found["name"].Decoded()
+			if subject == "" {
+				subject = found["uri"].Decoded()
+			}
+			if subject == "" {
+				subject = m.Subject()
+			}
+			f(subject, path+"._meta", meta)
+		}
+	}
+	root, path, places := m.Parameters(), m.Path+".params", metaPlaces.params[m.Method]
+	if m.Kind == jsonrpc.Response {
+		if root, path, places = m.Outcome(), m.Path, nil; m.Path == "$" {
+			path = "$.result"
+		}
+		if m.Request != nil {
+			places = metaPlaces.result[m.Request.Method]
+		}
+	}
+	take(path, root)
+	if m.Revision < jsonrpc.Rev20250618 {
+		return // the schemas have no other _meta
+	}
+	for _, place := range places {
+		descend(root, path, strings.Split(place, "."), take)
+	}
+}
+
+// descend calls f for each value at a place.
+func descend(v jsonrpc.Value, path string, steps []string, f func(path string, v jsonrpc.Value)) {
+	switch {
+	case len(steps) == 0:
+		f(path, v)
+	case steps[0] != "[*]":
+		if inner := v.Get(steps[0]); inner != nil {
+			descend(inner, path+"."+steps[0], steps[1:], f)
+		}
+	case v.IsArray():
+		for _, inner := range v.Each {
+			descend(inner, path+"[*]", steps[1:], f)
+		}
+	default:
+		descend(v, path, steps[1:], f)
+	}
+}
+
+var (
+	metaPrefixes = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+	metaNames    = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$`)
+)
+
+// validMetaKey reports whether a key of a _meta follows the grammar.
+func validMetaKey(key string) bool {
+	prefix, name, has := strings.Cut(key, "/")
+	if !has {
+		return metaNames.MatchString(key)
+	}
+	return metaPrefixes.MatchString(prefix) && metaNames.MatchString(name)
+}
+
+// reservedPrefix reports whether the prefix of a key is reserved for MCP in a revision.
+func reservedPrefix(key string, rev jsonrpc.Revision) bool {
+	prefix, _, has := strings.Cut(key, "/")
+	labels := strings.Split(prefix, ".")
+	ours := func(label string) bool { return label == "modelcontextprotocol" || label == "mcp" }
+	switch {
+	case !has:
+		return false
+	case rev == jsonrpc.Rev20250618:
+		return slices.ContainsFunc(labels[:len(labels)-1], ours)
+	}
+	return len(labels) > 1 && ours(labels[1])
+}
+
+// knownMeta are the keys with the prefix that schemas and extensions define.
+var knownMeta = []string{
+	"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "subscriptionId", "serverInfo", "related-task",
+	"model-immediate-response",
+}
+
+// The formats of W3C Trace Context and W3C Baggage.
+var (
+	traceparent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+	tracestate  = regexp.MustCompile(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~])?[ \t]*$`)
+	baggage     = regexp.MustCompile("^[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*=[ \t]*[!#-+\\--:<-\\[\\]-~]*[ \t]*(;.*)?$")
+)
+
+// validTrace reports whether a member of _meta with one of the three names for the context of
+// a trace has the format for it.
+func validTrace(name string, v jsonrpc.Value) bool {
+	var text string
+	if v.Class() != '"' || json.Unmarshal(v, &text) != nil {
+		return false
+	}
+	form := baggage
+	switch name {
+	case "traceparent":
+		p := traceparent.FindStringSubmatch(text)
+		return p != nil && p[1] != "ff" && strings.Trim(p[2], "0") != "" && strings.Trim(p[3], "0") != "" && (p[1] != "00" || p[4] == "")
+	case "tracestate":
+		form = tracestate
+	}
+	for member := range strings.SplitSeq(text, ",") {
+		if !form.MatchString(member) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,138 @@
+package check
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// maxWalk is how many levels deep a walk goes.
+const maxWalk = 32
+
+// A walk visits the values of a message, from the outside in.
+type walk struct {
+	steps [][]byte // names of members, nil for elements
+	visit func(v jsonrpc.Value)
+}
+
+func (w *walk) value(v jsonrpc.Value) {
+	w.visit(v)
+	if !v.IsObject() && !v.IsArray() || len(w.steps) == maxWalk {
+		return
+	}
+	for name, inner := range v.Each {
+		w.steps = append(w.steps, name)
+		w.value(inner)
+		w.steps = w.steps[:len(w.steps)-1]
+	}
+}
+
+// path returns the place of the value that is visited, cut if it is long.
+func (w *walk) path() string {
+	path := []byte("$")
+	for _, name := range w.steps {
+		switch {
+		case name == nil:
+			path = append(path, "[*]"...)
+		case isPlain(name):
+			path = append(append(path, '.'), name...)
+		default:
+			path = append(strconv.AppendQuote(append(path, '['), jsonrpc.Bound(string(name))), ']')
+		}
+		if len(path) > maxText {
+			return cut(string(path))
+		}
+	}
+	return string(path)
+}
+
+// isPlain reports whether a name needs no quotes in a path.
+func isPlain(name []byte) bool {
+	return len(name) > 0 && !bytes.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// duplicate returns a name that two members of an object have. Seen is a buffer.
+func duplicate(v jsonrpc.Value, seen map[string]bool) (twice []byte, found bool) {
+	const few = 16
+	var names [few][]byte
+	n := 0
+	for name := range v.Each {
+		switch {
+		case n < few && slices.ContainsFunc(names[:n], func(x []byte) bool { return bytes.Equal(x, name) }):
+			return name, true
+		case n < few:
+			names[n] = name
+		case n == few:
+			clear(seen)
+			for _, x := range names {
+				seen[string(x)] = true
+			}
+		}
+		if n >= few {
+			if seen[string(name)] {
+				return name, true
+			}
+			seen[string(name)] = true
+		}
+		n++
+	}
+	return nil, false
+}
+
+// loneSurrogate returns the first escape of a surrogate in a JSON text that is not one of a
+// pair, "" if there is none.
+func loneSurrogate(text []byte) string {
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 || i+1 == len(text) {
+			return ""
+		}
+		text = text[i:]
+		r, n := jsonrpc.Unescape(text)
+		if r == utf8.RuneError && n == len(`\ud83d`) && text[2]|0x20 == 'd' {
+			return string(text[:n])
+		}
+		text = text[max(n, 1):]
+	}
+}
+
+// notUTF8 returns the index of the first byte of a text that is not UTF-8, -1 for none.
+func notUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	i := 0
+	for r, n := utf8.DecodeRune(text); r != utf8.RuneError || n != 1; r, n = utf8.DecodeRune(text[i:]) {
+		i += n
+	}
+	return i
+}
+
+// hasLongNumber reports whether a text has 16 digits in a row.
+func hasLongNumber(text []byte) bool {
+	digits := 0
+	for _, c := range text {
+		if c-'0' > 9 {
+			digits = 0
+		} else if digits++; digits == 16 {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnsafe reports whether a number is an integer that a JavaScript peer changes: one outside
+// -(2^53-1) to 2^53-1.
+func isUnsafe(number jsonrpc.Value) bool {
+	const limit = "9007199254740991"
+	digits := bytes.TrimPrefix(number, []byte("-"))
+	if bytes.ContainsAny(digits, ".eE") || len(digits) < len(limit) {
+		return false
+	}
+	return len(digits) > len(limit) || string(digits) > limit
+}
