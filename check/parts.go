@@ -147,21 +147,26 @@ var lists = map[string]struct{ member, key string }{
 // onLists selects the results of all lists of definitions.
 var onLists = []string{"result tools/list", "result prompts/list", "result resources/list", "result resources/templates/list"}
 
+// eachIn calls judge for each definition in the result of a list.
+func eachIn(m *Message, judge func(d definition)) {
+	method := m.Request.Method
+	list := lists[method]
+	for _, value := range m.Outcome().Get(list.member).Each {
+		if !value.IsObject() {
+			continue
+		}
+		d := definition{value, value.Get(list.key).Decoded(), "$.result." + list.member + "[*]", method}
+		if d.name == "" {
+			d.name = method
+		}
+		judge(d)
+	}
+}
+
 // eachDefinition returns New for a rule that judges one definition after the other.
 func eachDefinition(judge func(m *Message, d definition, v *Verdict), on ...string) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		method := m.Request.Method
-		list := lists[method]
-		for _, value := range m.Outcome().Get(list.member).Each {
-			if !value.IsObject() {
-				continue
-			}
-			d := definition{value, value.Get(list.key).Decoded(), "$.result." + list.member + "[*]", method}
-			if d.name == "" {
-				d.name = method
-			}
-			v.clean(func() { judge(m, d, v) })
-		}
+		eachIn(m, func(d definition) { v.clean(func() { judge(m, d, v) }) })
 	}, on...)
 }
 
