@@ -1,4 +1,312 @@
 package check
 
+import (
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
 // rulesCapability are about the use of declared capabilities.
-var rulesCapability = []Rule{}
+var rulesCapability = []Rule{
+	{
+		ID: "cap-01", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
+		Text:   "A client sends tools/list and tools/call only to a server that declared tools.",
+		Source: "A-D:basic/lifecycle#operation",
+		Fix:    "Read the server's capabilities before calling.",
+		New:    requires([]string{"tools"}, "request tools/list", "request tools/call"),
+	},
+	{
+		ID: "cap-02", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
+		Text:   "A client sends requests of resources only if resources is declared, and resources/subscribe only if resources.subscribe is true.",
+		Source: "A-D:basic/lifecycle#operation",
+		Fix:    "Read the server's capabilities before calling.",
+		New: each(func(m *Message, v *Verdict) {
+			names := []string{"resources"}
+			if m.Method == "resources/subscribe" && declares(m.Session.Server, "resources") {
+				names = append(names, "subscribe")
+			}
+			v.required(m, m.Session.Server, names...)
+		}, "request resources/list", "request resources/templates/list", "request resources/read", "request resources/subscribe", "request resources/unsubscribe"),
+	},
+	{
+		ID: "cap-03", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
+		Text:   "A client sends prompts/list and prompts/get only to a server that declared prompts.",
+		Source: "A-D:basic/lifecycle#operation",
+		Fix:    "Read the server's capabilities before calling.",
+		New:    requires([]string{"prompts"}, "request prompts/list", "request prompts/get"),
+	},
+	{
+		ID: "cap-04", Class: "should@B must@C-D", In: "B-D", Side: "client", Transport: "any",
+		Text:   "A client sends completion/complete only to a server that declared completions.",
+		Source: "B-D:basic/lifecycle#operation; B-D:server/utilities/completion#capabilities",
+		Fix:    "Read the server's capabilities before calling.",
+		New:    requires([]string{"completions"}, "request completion/complete"),
+	},
+	{
+		ID: "cap-05", Class: "should@A-B must@C-D observation@E", In: "A-E", Side: "server", Transport: "any",
+		Text: "A list_changed notification comes only from a server that declared listChanged of that list.",
+		Source: "A-D:basic/lifecycle#operation; A-E:server/tools#list-changed-notification, server/resources#list-changed-notification, " +
+			"server/prompts#list-changed-notification",
+		Fix: `Declare "listChanged":true.`,
+		New: each(func(m *Message, v *Verdict) {
+			v.required(m, m.Session.Server, strings.Split(m.Method, "/")[1], "listChanged")
+		}, "notification notifications/tools/list_changed", "notification notifications/resources/list_changed",
+			"notification notifications/prompts/list_changed"),
+	},
+	{
+		ID: "cap-06", Class: "should@A-B must@C-D", In: "A-D", Side: "server", Transport: "any",
+		Text:   "A server sends sampling/createMessage only to a client that declared sampling.",
+		Source: "A-D:basic/lifecycle#operation; A-D:client/sampling#capabilities",
+		Fix:    "Check the client's capabilities first.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Revision == jsonrpc.Rev20251125 && samplesWithTools(m) {
+				return // see cap-09
+			}
+			v.required(m, m.Session.Client, "sampling")
+		}, "request sampling/createMessage"),
+	},
+	{
+		ID: "cap-07", Class: "should@A-B must@C-D", In: "A-D", Side: "both", Transport: "any",
+		Text: "A server sends roots/list only to a client that declared roots; a client sends notifications/roots/list_changed only if it declared " +
+			"roots.listChanged.",
+		Source: "A-D:basic/lifecycle#operation; A-D:client/roots#capabilities, #implementation-guidelines",
+		Fix:    "Check or declare the capability.",
+		New: each(func(m *Message, v *Verdict) {
+			switch {
+			case m.Kind == jsonrpc.Request && m.Lane == tap.ToClient:
+				v.required(m, m.Session.Client, "roots")
+			case m.Kind == jsonrpc.Notification && m.Lane == tap.ToServer:
+				v.required(m, m.Session.Client, "roots", "listChanged")
+			}
+		}, "request roots/list", "notification notifications/roots/list_changed"),
+	},
+	{
+		ID: "cap-08", Class: "must", In: "C-D", Side: "server", Transport: "any",
+		Text:   "A server sends elicitation/create only to a client that declared elicitation; in 2025-11-25 only in a declared mode, where {} means form.",
+		Source: "C-D:basic/lifecycle#operation; C-D:client/elicitation#capabilities",
+		Fix:    "Check the client's capabilities and modes first.",
+		New: each(func(m *Message, v *Verdict) {
+			mode, client := modeOf(m.Parameters()), m.Session.Client
+			if m.Revision == jsonrpc.Rev20251125 && declares(client, "elicitation") && !declaresMode(client, mode) {
+				v.Violate(m.Method, "$.params.mode", "elicitation."+mode+" is not declared")
+				return
+			}
+			v.required(m, client, "elicitation")
+		}, "request elicitation/create"),
+	},
+	{
+		ID: "cap-09", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		Text:   "Sampling with tools or toolChoice is requested only of a client that declared sampling.tools.",
+		Source: "D-E:client/sampling#tools-in-sampling",
+		Fix:    "Leave the tools out, or require the capability.",
+		New: each(func(m *Message, v *Verdict) {
+			if samplesWithTools(m) {
+				v.required(m, clientOf(m), "sampling", "tools")
+			}
+		}, "request sampling/createMessage"),
+	},
+	{
+		ID: "cap-10", Class: "should", In: "D-E", Side: "server", Transport: "any",
+		Text:   "includeContext is thisServer or allServers only if the client declared sampling.context.",
+		Source: "D-E:client/sampling#capabilities",
+		Fix:    "Leave includeContext out.",
+		New: each(func(m *Message, v *Verdict) {
+			client := clientOf(m)
+			if c := m.Parameters().Get("includeContext").Decoded(); c != "thisServer" && c != "allServers" {
+				return
+			}
+			if client != nil && !declares(client, "sampling") && m.Revision == jsonrpc.Rev20251125 {
+				return // see cap-06
+			}
+			v.required(m, client, "sampling", "context")
+		}, "request sampling/createMessage"),
+	},
+	{
+		ID: "cap-11", Class: "must", In: "D", Side: "client", Transport: "any",
+		Text: "task is in a tools/call only if the server declared tasks.requests.tools.call and the taskSupport of the tool is optional or required; " +
+			"a tool that requires it is called with it.",
+		Source: "D:basic/utilities/tasks#tool-level-negotiation",
+		Fix:    "Follow the taskSupport of the tool.",
+		New:    each(toolAsTask, "request tools/call"),
+	},
+	{
+		ID: "cap-12", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "tasks/list and tasks/cancel are sent only to a side that declared tasks.list or tasks.cancel.",
+		Source: "D:basic/lifecycle#operation; D:basic/utilities/tasks#capabilities",
+		Fix:    "Check the capabilities of the other side first.",
+		New: each(func(m *Message, v *Verdict) {
+			peer := m.Session.Server
+			if m.Lane == tap.ToClient {
+				peer = m.Session.Client
+			}
+			v.required(m, peer, "tasks", strings.TrimPrefix(m.Method, "tasks/"))
+		}, "request tasks/list", "request tasks/cancel"),
+	},
+	{
+		ID: "cap-13", Class: "observation@A-D must@E", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A server that declared tools, prompts or resources implements the list request of it.",
+		Source: "E:server/tools#capabilities, server/prompts#capabilities, server/resources#capabilities",
+		Fix:    "Implement the list method; an empty list is legal.",
+		New: each(func(m *Message, v *Verdict) {
+			name, _, _ := strings.Cut(m.Request.Method, "/")
+			switch {
+			case m.Session.Server == nil:
+				v.Skip("the capabilities are not known")
+			case declares(m.Session.Server, name):
+				v.Check(m.ErrorCode != "-32601", m.Request.Method, "$.error.code", m.ErrorCode)
+			}
+		}, "result tools/list", "error tools/list", "result prompts/list", "error prompts/list", "result resources/list", "error resources/list"),
+	},
+	{
+		ID: "cap-14", Class: "must", In: "A-E", Side: "server", Transport: "any",
+		Text: "A server that responds to requests of tools, resources, prompts or (from 2025-03-26) completion with content has declared the capability. " +
+			"An empty list needs none.",
+		Source: "A-E:server/tools#capabilities, server/resources#capabilities, server/prompts#capabilities; B-E:server/utilities/completion#capabilities",
+		Fix:    "Declare the capability in initialize or server/discover.",
+		New: each(func(m *Message, v *Verdict) {
+			name, _, _ := strings.Cut(m.Request.Method, "/")
+			if name == "completion" {
+				name = "completions"
+			}
+			if hasContent(m) && (name != "completions" || m.Revision >= jsonrpc.Rev20250326) {
+				v.required(m, m.Session.Server, name)
+			}
+		}, append([]string{"result tools/call", "result resources/read", "result prompts/get", "result completion/complete"}, onLists...)...),
+	},
+	{
+		ID: "cap-15", Class: "should", In: "D", Side: "server", Transport: "any",
+		Text:   "task is in a sampling/createMessage or elicitation/create only if the client declared it under tasks.requests.",
+		Source: "D:basic/utilities/tasks#capability-negotiation",
+		Fix:    "Send the plain request.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Parameters().Get("task") != nil {
+				v.required(m, m.Session.Client, append([]string{"tasks", "requests"}, strings.Split(m.Method, "/")...)...)
+			}
+		}, "request sampling/createMessage", "request elicitation/create"),
+	},
+	{
+		ID: "cap-16", Class: "should", In: "C-E", Side: "server", Transport: "any",
+		Text:   "A server that embeds resources in the results of tools has declared resources.",
+		Source: "C-E:server/tools#embedded-resources",
+		Fix:    "Declare resources, or return text or a link.",
+		New: each(func(m *Message, v *Verdict) {
+			for b := range blocks(m) {
+				if b.Get("type").Decoded() == "resource" {
+					v.required(m, m.Session.Server, "resources")
+					return
+				}
+			}
+		}, "result tools/call"),
+	},
+}
+
+// declares reports whether capabilities have a member.
+func declares(capabilities jsonrpc.Value, names ...string) bool {
+	v := capabilities.Get(names...)
+	return v != nil && !isNull(v) && string(v) != "false"
+}
+
+// required judges whether a side has declared what a message requires.
+func (v *Verdict) required(m *Message, capabilities jsonrpc.Value, names ...string) {
+	if capabilities == nil {
+		v.Skip("the capabilities are not known")
+		return
+	}
+	method := m.Method
+	if m.Request != nil {
+		method = m.Request.Method
+	}
+	v.Check(declares(capabilities, names...), method, "", strings.Join(names, ".")+" is not declared")
+}
+
+// requires returns New for a rule that requests need a capability of the server.
+func requires(names []string, on ...string) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) { v.required(m, m.Session.Server, names...) }, on...)
+}
+
+// clientOf returns the capabilities that the client declared for a request of the server: in
+// 2026-07-28 those of the request that it is embedded in the result of.
+func clientOf(m *Message) jsonrpc.Value {
+	if m.Path == "$" {
+		return m.Session.Client
+	}
+	if len(m.Entry.Parts) != 1 {
+		return nil
+	}
+	r, ok := m.Session.requests.Get(m.Entry.Parts[0].Request)
+	if !ok {
+		return nil
+	}
+	return r.Params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities")
+}
+
+// samplesWithTools reports whether a sampling has tools.
+func samplesWithTools(m *Message) bool {
+	params := m.Parameters()
+	return params.Get("tools") != nil || params.Get("toolChoice") != nil
+}
+
+// modeOf returns the mode of an elicitation, which is form if none is given.
+func modeOf(params jsonrpc.Value) string {
+	if params.Get("mode") == nil {
+		return "form"
+	}
+	return params.Get("mode").Decoded()
+}
+
+// declaresMode reports whether a client has declared a mode of elicitation. A mode that does
+// not exist is reported by cli-11.
+func declaresMode(client jsonrpc.Value, mode string) bool {
+	switch mode {
+	case "form":
+		return declares(client, "elicitation", "form") || !declares(client, "elicitation", "url")
+	case "url":
+		return declares(client, "elicitation", "url")
+	}
+	return true
+}
+
+// toolAsTask judges cap-11.
+func toolAsTask(m *Message, v *Verdict) {
+	asked := m.Parameters().Get("task") != nil
+	tool := m.Session.Tools[m.Parameters().Get("name").Decoded()]
+	support := tool.Get("execution", "taskSupport").Decoded()
+	switch {
+	case m.Session.Server == nil:
+		v.Skip("the capabilities are not known")
+	case !declares(m.Session.Server, "tasks", "requests", "tools", "call"):
+		if asked {
+			v.Violate(m.Subject(), "$.params.task", "tasks.requests.tools.call is not declared")
+		}
+	case tool == nil:
+		v.Skip("the definition of the tool is not in the recording")
+	case asked:
+		v.Check(support == "optional" || support == "required", m.Subject(), "$.params.task", "taskSupport is "+describe(tool.Get("execution", "taskSupport")))
+	default:
+		v.Check(support != "required", m.Subject(), "$.params.task", "missing, and taskSupport is required")
+	}
+}
+
+// hasContent reports whether a result has the content of its method, and not an empty list or
+// a failure.
+func hasContent(m *Message) bool {
+	result := m.Outcome()
+	member := map[string][]string{
+		"resources/read": {"contents"}, "prompts/get": {"messages"}, "completion/complete": {"completion", "values"},
+	}[m.Request.Method]
+	if l := lists[m.Request.Method]; l.key != "" {
+		member = []string{l.member}
+	}
+	if member == nil {
+		return m.final() && !m.IsError
+	}
+	values := result.Get(member...)
+	if !values.IsArray() {
+		return false
+	}
+	for range values.Each {
+		return true
+	}
+	return false
+}

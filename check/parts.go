@@ -1,0 +1,311 @@
+package check
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"iter"
+	"regexp"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+// Classes of values, see [jsonrpc.Value.Class].
+const (
+	aString  = `"`
+	anObject = "{"
+	anArray  = "["
+	aNumber  = "0"
+	aBoolean = "tf"
+)
+
+// maxKnown is how many names or ids a rule remembers of a session.
+const maxKnown = 4096
+
+// isMasked reports whether a value, or a part of it, was replaced by a pseudonym.
+func isMasked[T ~string | ~[]byte](value T) bool {
+	return bytes.Contains([]byte(value), []byte("redacted-")) || bytes.Contains([]byte(value), []byte("masked:"))
+}
+
+// clean reports that the rule holds if judge reports nothing else.
+func (v *Verdict) clean(judge func()) {
+	j := v.results.of(v.rule)
+	before := j.Violated + j.NotJudged
+	if judge(); j.Violated+j.NotJudged == before {
+		v.Hold()
+	}
+}
+
+// want reports a value that is present and of none of the classes. It returns whether it was
+// right.
+func (v *Verdict) want(value jsonrpc.Value, classes, subject, path string) bool {
+	switch {
+	case value == nil || strings.IndexByte(classes, value.Class()) >= 0:
+		return true
+	case value.Class() == '"' && isMasked(value):
+		v.Skip("the value is masked")
+	default:
+		v.Violate(subject, path, string(value))
+	}
+	return false
+}
+
+// need is like want for a value that must be present.
+func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool {
+	if value == nil {
+		v.Violate(subject, path, "missing")
+		return false
+	}
+	return v.want(value, classes, subject, path)
+}
+
+// isNull reports whether a value is null.
+func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
+
+// isInteger reports whether a number is written as an integer, such as 1 or 1.0.
+func isInteger(v jsonrpc.Value) bool {
+	whole, fraction, _ := strings.Cut(string(v), ".")
+	return v.Class() == '0' && strings.Trim(fraction, "0") == "" && !strings.ContainsAny(whole, "eE")
+}
+
+// isBase64 reports whether a string is base64 in the standard alphabet with padding.
+func isBase64(v jsonrpc.Value) bool {
+	var s string
+	if json.Unmarshal(v, &s) != nil {
+		return false
+	}
+	_, err := base64.StdEncoding.DecodeString(s)
+	return err == nil
+}
+
+// scheme returns the scheme of a URI in lower case, "" if it has none.
+func scheme(uri string) string {
+	name, _, ok := strings.Cut(uri, ":")
+	for i, c := range []byte(name) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
+			return ""
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(name)
+}
+
+// timestamps matches dates with a time in ISO 8601. The last group is the offset.
+var timestamps = regexp.MustCompile(`^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?$`)
+
+// other returns the lane of the other direction.
+func other(lane tap.Lane) tap.Lane {
+	if lane == tap.ToServer {
+		return tap.ToClient
+	}
+	return tap.ToServer
+}
+
+// root returns the path of the params or the result of a message.
+func (m *Message) root() string {
+	asks := m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification
+	switch {
+	case m.Path == "$" && asks:
+		return "$.params"
+	case m.Path == "$":
+		return "$.result"
+	case asks:
+		return m.Path + ".params"
+	}
+	return m.Path
+}
+
+// final reports whether a result is that of the method itself: not a task, and no request for
+// input.
+func (m *Message) final() bool {
+	result := m.Outcome()
+	return result.IsObject() && result.Get("task") == nil && (m.ResultType == "" || m.ResultType == "complete")
+}
+
+// A definition is a tool, prompt, resource or template in the result of a list.
+type definition struct {
+	jsonrpc.Value
+	// name is its name or URI, or else the method of the list.
+	name string
+	// path is its path, and list the method.
+	path, list string
+}
+
+// lists are the members of results that have definitions, and the members that name these.
+var lists = map[string]struct{ member, key string }{
+	"tools/list":               {"tools", "name"},
+	"prompts/list":             {"prompts", "name"},
+	"resources/list":           {"resources", "uri"},
+	"resources/templates/list": {"resourceTemplates", "uriTemplate"},
+}
+
+// onLists selects the results of all lists of definitions.
+var onLists = []string{"result tools/list", "result prompts/list", "result resources/list", "result resources/templates/list"}
+
+// eachIn calls judge for each definition in the result of a list.
+func eachIn(m *Message, judge func(d definition)) {
+	method := m.Request.Method
+	list := lists[method]
+	for _, value := range m.Outcome().Get(list.member).Each {
+		if !value.IsObject() {
+			continue
+		}
+		d := definition{value, value.Get(list.key).Decoded(), "$.result." + list.member + "[*]", method}
+		if d.name == "" {
+			d.name = method
+		}
+		judge(d)
+	}
+}
+
+// eachDefinition returns New for a rule that judges one definition after the other.
+func eachDefinition(judge func(m *Message, d definition, v *Verdict), on ...string) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) {
+		eachIn(m, func(d definition) { v.clean(func() { judge(m, d, v) }) })
+	}, on...)
+}
+
+// A block is a content block.
+type block struct {
+	jsonrpc.Value
+	path string
+	// place is where it stands: tool, prompt or sampling.
+	place string
+}
+
+// onContent selects the messages that have content blocks.
+var onContent = []string{
+	"result tools/call", "result prompts/get", "result tasks/result", "request sampling/createMessage", "result sampling/createMessage",
+}
+
+// blocks yields the content blocks of a message that onContent selects.
+func blocks(m *Message) iter.Seq[block] {
+	return func(yield func(block) bool) {
+		method := m.Method
+		if m.Request != nil {
+			method = m.Request.Method
+		}
+		switch {
+		case method == "prompts/get":
+			blocksOfMessages(m.Outcome(), m.root(), "prompt", yield)
+		case m.Kind == jsonrpc.Request:
+			blocksOfMessages(m.Parameters(), m.root(), "sampling", yield)
+		case method == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
+			blocksOf(m.Outcome().Get("content"), m.root()+".content", "sampling", yield)
+		default:
+			blocksOf(m.Outcome().Get("content"), m.root()+".content", "tool", yield)
+		}
+	}
+}
+
+func blocksOfMessages(v jsonrpc.Value, path, place string, yield func(block) bool) {
+	for _, message := range v.Get("messages").Each {
+		if !blocksOf(message.Get("content"), path+".messages[*].content", place, yield) {
+			return
+		}
+	}
+}
+
+func blocksOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
+	if v.IsArray() {
+		path += "[*]"
+	} else if place == "tool" || !v.IsObject() {
+		return true
+	} else {
+		return blockOf(v, path, place, yield)
+	}
+	for _, b := range v.Each {
+		if b.IsObject() && !blockOf(b, path, place, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+func blockOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
+	if !yield(block{v, path, place}) {
+		return false
+	}
+	if place != "sampling" || v.Get("type").Decoded() != "tool_result" {
+		return true
+	}
+	return blocksOf(v.Get("content"), path+".content", "tool", yield)
+}
+
+// eachBlock returns New for a rule that judges one content block after the other.
+func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) {
+		for b := range blocks(m) {
+			judge(m, b, v)
+		}
+	}, onContent...)
+}
+
+// A listing knows whether a session has all pages of a list.
+type listing struct {
+	method, changed string
+	// on reports that the pages are read from the first on, next is the cursor of the
+	// next one, and complete reports that there is none.
+	on, complete bool
+	next         []byte
+}
+
+// watch adds a message.
+func (l *listing) watch(m *Message) {
+	switch {
+	case m.Kind == jsonrpc.Notification && m.Method == l.changed:
+		l.on, l.complete = false, false
+	case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == l.method:
+		cursor, next := m.Request.Params.Get("cursor"), m.Outcome().Get("nextCursor")
+		l.on = cursor == nil || l.on && bytes.Equal(l.next, jsonrpc.AppendKey(nil, cursor))
+		l.next = jsonrpc.AppendKey(l.next[:0], next)
+		l.complete = l.on && len(l.next) == 0
+	}
+}
+
+// lacks reports whether definitions are complete and have none with a name.
+func (l *listing) lacks(s *Session, defs map[string]jsonrpc.Value, name string) bool {
+	_, ok := defs[name]
+	return !ok && name != "" && l.complete && !s.Gap && len(defs) < maxRequests
+}
+
+// walkSchema calls visit for a JSON Schema and the schemas in it. Fixed reports that a schema
+// is that of a property which a chain of properties leads to. It returns false if schemas are
+// nested too deep.
+func walkSchema(schema jsonrpc.Value, fixed bool, depth int, visit func(schema jsonrpc.Value, fixed bool)) bool {
+	if !schema.IsObject() {
+		return true
+	}
+	if depth > 64 {
+		return false
+	}
+	visit(schema, fixed)
+	for name, v := range schema.Each {
+		switch string(name) {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "allOf", "anyOf", "oneOf", "prefixItems", "items",
+			"dependencies":
+			if string(name) == "items" && v.IsObject() {
+				break
+			}
+			for _, inner := range v.Each {
+				if !walkSchema(inner, fixed && string(name) == "properties", depth+1, visit) {
+					return false
+				}
+			}
+			continue
+		case "additionalItems", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else", "unevaluatedItems",
+			"unevaluatedProperties", "contentSchema":
+		default:
+			continue
+		}
+		if !walkSchema(v, false, depth+1, visit) {
+			return false
+		}
+	}
+	return true
+}
