@@ -33,9 +33,11 @@ type Checker struct {
 	results   *results
 	sessions  bounded.Map[int, *Session]
 	exchanges bounded.Map[uint64, *Exchange]
-	gap       bool
-	held      int // bytes, see maxHeld
-	last      uint64
+	// start is the event with which the recording starts, zero if it is missing.
+	start tap.Event
+	gap   bool
+	held  int // bytes, see maxHeld
+	last  uint64
 	// elements are those of the batch in the frame elementsOf.
 	elements   []jsonrpc.Value
 	elementsOf uint64
@@ -243,8 +245,14 @@ func (c *Checker) Add(e *session.Entry) {
 	if e.Frame.Exchange != 0 {
 		x = c.exchange(e)
 	}
+	if e.Event.Name == tap.EventStart {
+		c.start = e.Event
+	}
 	if e.Session == 0 && len(e.Parts) == 0 && e.Frame.Exchange == 0 {
 		return // an event of the run, or of a connection
+	}
+	if _, begun := c.sessions.Get(e.Session); !begun && x != nil && e.Frame.Lane == tap.Lifecycle && x.End == nil {
+		return // the transport shows in what follows the head
 	}
 	s := c.session(e)
 	if e.Facts != nil {
@@ -467,15 +475,38 @@ func (c *Checker) over(x *Exchange) {
 	if x.Session == nil {
 		return
 	}
-	if x.Revision == "" && x.Session.Facts != nil {
-		x.Revision = x.Session.Facts.Revision
+	if x.Revision == "" {
+		x.Revision = c.around(x)
 	}
 	frame := x.Heads[0]
+	if frame == 0 && len(x.Carried) > 0 {
+		frame = x.Carried[0].Frame
+	}
 	for _, j := range x.Session.rules {
 		if j.Exchange != nil && (x.Revision == "" || j.rule.ClassIn(x.Revision) != 0) {
 			j.Exchange(x, j.at(frame, x.Revision))
 		}
 	}
+}
+
+// around returns the revision of an exchange whose messages do not tell: that of its session.
+// One without a session, such as a request for metadata, has that of its header, or else that
+// of the last session.
+func (c *Checker) around(x *Exchange) jsonrpc.Revision {
+	s := x.Session
+	if s.Number == 0 {
+		if named := Field(x.Request, "MCP-Protocol-Version"); len(named) > 0 {
+			return jsonrpc.Revision(named[0])
+		}
+		s = c.sessions.Newest()
+	}
+	switch {
+	case s.Facts == nil:
+		return ""
+	case s.Facts.Revision == "":
+		return s.Facts.Requested
+	}
+	return s.Facts.Revision
 }
 
 // end ends a session.

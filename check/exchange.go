@@ -2,6 +2,7 @@ package check
 
 import (
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -18,9 +19,10 @@ type Exchange struct {
 	// Revision is the one in force for its request.
 	Revision jsonrpc.Revision
 	// Request, Response and End are its events, Response the final one; nil as long as there
-	// is none. Heads are the numbers of their frames, in that order.
+	// is none. Heads are the numbers of their frames, in that order, and Times their times.
 	Request, Response, End *tap.Event
 	Heads                  [3]uint64
+	Times                  [3]time.Duration
 	// HungUp is the number of the frame at which the client hung up, 0 if it did not.
 	HungUp uint64
 	// Carried are its messages, the first 64.
@@ -32,6 +34,7 @@ type Exchange struct {
 // A Carried is a message of an exchange.
 type Carried struct {
 	Frame  uint64
+	At     time.Duration
 	Lane   tap.Lane
 	Form   tap.Form
 	Kind   jsonrpc.Kind
@@ -70,15 +73,15 @@ func (x *Exchange) event(f *tap.Frame, e *tap.Event) {
 	copied := *e
 	switch e.Name {
 	case tap.EventRequest:
-		x.Request, x.Heads[0] = &copied, f.Seq
+		x.Request, x.Heads[0], x.Times[0] = &copied, f.Seq, f.At
 	case tap.EventResponse:
 		if e.Status >= 200 || e.Status == 101 {
-			x.Response, x.Heads[1] = &copied, f.Seq
+			x.Response, x.Heads[1], x.Times[1] = &copied, f.Seq, f.At
 		}
 	case tap.EventHangUp:
 		x.HungUp = f.Seq
 	case tap.EventEnd:
-		x.End, x.Heads[2] = &copied, f.Seq
+		x.End, x.Heads[2], x.Times[2] = &copied, f.Seq, f.At
 	}
 }
 
@@ -96,7 +99,7 @@ func (x *Exchange) carry(e *session.Entry) {
 		}
 		m, p := e.Of(i), &e.Parts[i]
 		x.Carried = append(x.Carried, Carried{
-			Frame: e.Frame.Seq, Lane: e.Frame.Lane, Form: e.Frame.Form, Kind: m.Kind, Role: p.Role,
+			Frame: e.Frame.Seq, At: e.Frame.At, Lane: e.Frame.Lane, Form: e.Frame.Form, Kind: m.Kind, Role: p.Role,
 			Method: strings.Clone(p.Method), Code: strings.Clone(m.ErrorCode),
 		})
 	}

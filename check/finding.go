@@ -139,7 +139,23 @@ type Verdict struct {
 }
 
 // Hold reports that the rule holds.
-func (v *Verdict) Hold() { v.results.of(v.rule).Held++ }
+func (v *Verdict) Hold() {
+	if v.known() {
+		v.results.of(v.rule).Held++
+	}
+}
+
+// known reports whether the rule is judged in the revision, which may not be known where a
+// rule judges frames and exchanges.
+func (v *Verdict) known() bool {
+	if v.rule.ClassIn(v.revision) != 0 {
+		return true
+	}
+	if v.revision == "" {
+		v.Skip("the revision is not known")
+	}
+	return false
+}
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
@@ -165,6 +181,9 @@ func (v *Verdict) Violate(subject, path, text string) {
 func (v *Verdict) Observe(subject, path, text string) { v.violate(Observation, subject, path, text) }
 
 func (v *Verdict) violate(class Class, subject, path, text string) {
+	if !v.known() {
+		return
+	}
 	v.results.of(v.rule).Violated++
 	v.results.violated++
 	if v.results.each != nil {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -66,8 +67,7 @@ func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
 
 // isInteger reports whether a number is written as an integer, such as 1 or 1.0.
 func isInteger(v jsonrpc.Value) bool {
-	whole, fraction, _ := strings.Cut(string(v), ".")
-	return v.Class() == '0' && strings.Trim(fraction, "0") == "" && !strings.ContainsAny(whole, "eE")
+	return v.Class() == '0' && (!bytes.ContainsAny(v, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, v), []byte("e")))
 }
 
 // isBase64 reports whether a string is base64 in the standard alphabet with padding.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
-	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -512,11 +510,6 @@ const maxExtra = 8
 func isMethodOfNotification(m *Message) bool {
 	known, ok := jsonrpc.LookupMethod(m.Method)
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
-}
-
-// isInteger reports whether the value of a number is an integer: 1.0 is.
-func isInteger(number jsonrpc.Value) bool {
-	return !bytes.ContainsAny(number, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, number), []byte("e"))
 }
 
 // isEmptyBatch reports whether an invalid message is [].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -26,6 +28,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	> what the client sends     < what the server sends     . an event of the run
 //	>1 <1 .1                    of HTTP exchange 1; ~1 is an event of a stream
 //	= D                         the handshake of revision D, with all capabilities
+//	=1 D                        the same in HTTP exchanges 1 and 2, with a session id; =1 E only
+//	                            sets the fields of later requests
+//	.1 POST /mcp | Name: value  the head of a request: see head
 //	+1500ms                     time that passes
 //
 // In a line, @E stands for the members of _meta that 2026-07-28 requires, \n for a line end,
@@ -84,9 +89,14 @@ func TestRuleFiles(t *testing.T) {
 // run checks a session with one rule.
 func run(t *testing.T, r *Rule, script string) *Report {
 	t.Helper()
-	var tracker session.Tracker
+	all, survey := frames(t, script), session.NewSurvey(true)
+	for _, f := range all {
+		survey.Add(&f)
+	}
+	survey.End(0)
+	tracker := session.Tracker{Survey: survey}
 	c := New([]*Rule{r})
-	for _, f := range frames(t, script) {
+	for _, f := range all {
 		c.Add(tracker.Add(&f))
 	}
 	return c.Report(tracker.Open())
@@ -116,6 +126,55 @@ const (
 
 var shorthand = strings.NewReplacer("@E", modernMeta, `\n`, "\n", "@CR", "\r", "@FF", "\xff", "@4M", strings.Repeat("x", 4<<20))
 
+// head reads the short form of an event of an exchange:
+//
+//	POST /mcp 2 | Name: value   a request, of connection 2; fields is what it has unless a field
+//	                            of that name is given, which "-" removes
+//	200 sse | Name: value       a response with an event stream, or json
+//	end client Error            the end, by the server if none is named
+//	hang_up
+func head(raw string, fields [][2]string) string {
+	parts := strings.Split(raw, " | ")
+	words := strings.Fields(parts[0])
+	status, err := strconv.Atoi(words[0])
+	e := tap.Event{Name: words[0]}
+	switch {
+	case err == nil:
+		e = tap.Event{Name: tap.EventResponse, Status: status}
+		if fields = nil; len(words) > 1 {
+			fields = [][2]string{{"Content-Type", map[string]string{"json": "application/json", "sse": "text/event-stream"}[words[1]]}}
+		}
+	case words[0] == tap.EventEnd:
+		if e.By = "server"; len(words) > 1 {
+			e.By, e.Error = words[1], strings.Join(words[2:], " ")
+		}
+	case words[0] != tap.EventHangUp:
+		e = tap.Event{Name: tap.EventRequest, Conn: 1, Method: words[0], Target: words[1]}
+		if len(words) > 2 {
+			e.Conn, _ = strconv.ParseUint(words[2], 10, 64)
+		}
+		accept := [2]string{"Accept", "text/event-stream"}
+		if e.Method == "POST" {
+			accept[1] = "application/json, text/event-stream"
+			fields = append([][2]string{{"Content-Type", "application/json"}}, fields...)
+		}
+		fields = append([][2]string{accept}, fields...)
+	}
+	if e.Name == tap.EventRequest || e.Name == tap.EventResponse {
+		e.Header = fields
+	}
+	for _, part := range parts[1:] {
+		name, _, _ := strings.Cut(part, ": ")
+		e.Header = slices.DeleteFunc(slices.Clone(e.Header), func(f [2]string) bool { return f[0] == name })
+	}
+	for _, part := range parts[1:] {
+		if name, value, _ := strings.Cut(part, ": "); value != "-" {
+			e.Header = append(e.Header, [2]string{name, value})
+		}
+	}
+	return string(e.Encode())
+}
+
 // frames reads a session: see TestRules.
 func frames(t *testing.T, script string) (all []tap.Frame) {
 	t.Helper()
@@ -133,16 +192,44 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 			Seq: uint64(len(all) + 1), At: at, Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw), Size: int64(len(raw)),
 		})
 	}
+	var fields [][2]string
+	handshake := func(exchange uint64, rev jsonrpc.Revision) {
+		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`, rev, clientCapabilities)
+		result := fmt.Sprintf(`{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"s","version":"1"}}}`, rev, serverCapabilities)
+		const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		if exchange == 0 {
+			add(tap.ToServer, 0, tap.FormLine, request)
+			add(tap.ToClient, 0, tap.FormLine, result)
+			add(tap.ToServer, 0, tap.FormLine, initialized)
+			return
+		}
+		event := func(n uint64, text string) { add(tap.Lifecycle, n, tap.FormLine, head(text, fields)) }
+		if rev >= jsonrpc.Rev20250618 {
+			fields = append(fields, [2]string{"MCP-Protocol-Version", string(rev)})
+		}
+		if rev == jsonrpc.Rev20260728 {
+			return
+		}
+		event(exchange, "POST /mcp | MCP-Protocol-Version: -")
+		add(tap.ToServer, exchange, tap.FormBody, request)
+		event(exchange, "200 json | Mcp-Session-Id: S")
+		add(tap.ToClient, exchange, tap.FormBody, result)
+		event(exchange, "end")
+		fields = append(fields, [2]string{"Mcp-Session-Id", "S"})
+		event(exchange+1, "POST /mcp")
+		add(tap.ToServer, exchange+1, tap.FormBody, initialized)
+		event(exchange+1, "202")
+		event(exchange+1, "end")
+	}
 	lanes := map[byte]tap.Lane{'>': tap.ToServer, '<': tap.ToClient, '~': tap.ToClient, '.': tap.Lifecycle, '!': tap.Stderr}
 	for line := range strings.Lines(script) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case line == "":
 		case line[0] == '=':
-			rev := letters[strings.TrimSpace(line[1:])[0]]
-			add(tap.ToServer, 0, tap.FormLine, fmt.Sprintf(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`, rev, clientCapabilities))
-			add(tap.ToClient, 0, tap.FormLine, fmt.Sprintf(`{"jsonrpc":"2.0","id":"init","result":{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"s","version":"1"}}}`, rev, serverCapabilities))
-			add(tap.ToServer, 0, tap.FormLine, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			number, rev, _ := strings.Cut(line[1:], " ")
+			exchange, _ := strconv.ParseUint(number, 10, 64) // none on stdio
+			handshake(exchange, letters[rev[0]])
 		case line[0] == '+':
 			d, err := time.ParseDuration(line[1:])
 			if err != nil {
@@ -167,6 +254,9 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 			}
 			if line[0] == '~' {
 				form = tap.FormEvent
+			}
+			if lane == tap.Lifecycle && raw != "" && raw[0] != '{' {
+				raw = head(raw, fields)
 			}
 			add(lane, exchange, form, raw)
 		}
