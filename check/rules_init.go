@@ -27,7 +27,9 @@ var rulesInit = []Rule{
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 				if eachHandshake(e, func(m *jsonrpc.Message) {
 					params := jsonrpc.Value(m.Params)
-					if rev := params.Get("protocolVersion").Decoded(); m.Kind == jsonrpc.Request && (rev == "" || v.rule.ClassIn(jsonrpc.Revision(rev)) != 0) {
+					rev := params.Get("protocolVersion").Decoded()
+					legacy := v.rule.ClassIn(jsonrpc.Revision(rev)) != 0 || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
+					if m.Kind == jsonrpc.Request && legacy {
 						judgeHandshake(v, "$.params", params, "clientInfo", Must)
 					}
 				}) {

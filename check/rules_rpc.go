@@ -93,7 +93,10 @@ var rulesRPC = []Rule{
 					v.Skip("requests from before the recording are not known")
 					return
 				}
-				v.Violate("", "$.id", string(m.ID))
+				if noID := m.ID == nil || string(m.ID) == "null"; noID && m.Kind == jsonrpc.ErrorResponse {
+					return // rpc-16
+				}
+				v.Violate("", "$.id", describe(m.ID))
 			case session.RoleResponse, session.RoleInterim, session.RoleLate:
 				v.Hold()
 			}
@@ -143,7 +146,9 @@ var rulesRPC = []Rule{
 		Source: "A:basic/index#protocol-layers; B-C:basic/index#responses; D-E:basic/index#result-responses; schema Result",
 		Fix:    "Wrap the value in the result object of the method; an empty result is {}.",
 		New: each(func(m *Message, v *Verdict) {
-			v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", string(m.Result))
+			if m.Path == "$" { // else mrtr-07
+				v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", string(m.Result))
+			}
 		}, "result"),
 	},
 	{
@@ -215,7 +220,7 @@ var rulesRPC = []Rule{
 						v.Hold()
 					case !end.over:
 						v.Skip("the end of the session is not recorded")
-					case end.byClient && c.Status.Unanswered() && c.Notes&session.NoteProbe == 0: // else stdio-12
+					case end.byClient && isForgotten(c): // else stdio-12
 						v.Observe(c.Method, "", "no response")
 					}
 				},
@@ -399,7 +404,11 @@ var rulesRPC = []Rule{
 		Fix:    "Move the extra data into _meta.",
 		New: each(func(m *Message, v *Verdict) {
 			more := maxExtra
-			for name, value := range m.Envelope().Each {
+			text := m.Envelope()
+			if !text.IsObject() {
+				return // embedded, or stdio-10
+			}
+			for name, value := range text.Each {
 				switch string(name) {
 				case "jsonrpc", "id", "method", "params", "result", "error":
 				default:
@@ -409,7 +418,7 @@ var rulesRPC = []Rule{
 					v.Violate(string(name), "$", string(value))
 				}
 			}
-			if more == maxExtra && m.Path == "$" {
+			if more == maxExtra {
 				v.Hold()
 			}
 		}, "message"),
@@ -491,6 +500,9 @@ func versionOfJSONRPC(m *Message, v *Verdict) {
 	text := m.Envelope()
 	if !text.IsObject() {
 		return // an embedded request, or not a message at all: see stdio-01 and http-49
+	}
+	if m.Kind == jsonrpc.Invalid && (len(text.Members("id", "method", "result", "error")) == 0 || !jsonrpc.Valid(text, jsonrpc.MaxDepth)) {
+		return // the same
 	}
 	got := text.Get("jsonrpc")
 	v.Check(string(got) == `"2.0"`, "", "$.jsonrpc", describe(got))
