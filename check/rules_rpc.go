@@ -50,7 +50,7 @@ var rulesRPC = []Rule{
 			switch {
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
-				v.Check(id.Class() == '"' || id.Class() == '0' && isInteger(id), m.Method, "$.id", string(id))
+				v.Check(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", string(id))
 			}
 		}, "request", "invalid"),
 	},
@@ -133,7 +133,7 @@ var rulesRPC = []Rule{
 			switch code := found["code"]; {
 			case !m.Problem().IsObject():
 				v.Violate(m.Subject(), "$.error", string(m.Error))
-			case code.Class() != '0' || !isInteger(code):
+			case code.Class() != '0' || !isWhole(code):
 				v.Violate(m.Subject(), "$.error.code", describe(code))
 			default:
 				v.Check(found["message"].Class() == '"', m.Subject(), "$.error.message", describe(found["message"]))
@@ -526,8 +526,8 @@ func isMethodOfNotification(m *Message) bool {
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
 }
 
-// isInteger reports whether the value of a number is an integer: 1.0 is.
-func isInteger(number jsonrpc.Value) bool {
+// isWhole reports whether the value of a number is an integer: 1.0 is.
+func isWhole(number jsonrpc.Value) bool {
 	return !bytes.ContainsAny(number, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, number), []byte("e"))
 }
 
