@@ -136,6 +136,9 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
+	// always reports that the rule decides itself in which revisions it is judged, as it is
+	// about the messages that settle the revision.
+	always bool
 }
 
 // Hold reports that the rule holds.
@@ -148,7 +151,7 @@ func (v *Verdict) Hold() {
 // known reports whether the rule is judged in the revision, which may not be known where a
 // rule judges frames and exchanges.
 func (v *Verdict) known() bool {
-	if v.rule.ClassIn(v.revision) != 0 {
+	if v.judged() || v.always {
 		return true
 	}
 	if v.revision == "" {
@@ -156,6 +159,9 @@ func (v *Verdict) known() bool {
 	}
 	return false
 }
+
+// judged reports whether the rule is judged in the revision.
+func (v *Verdict) judged() bool { return v.rule.ClassIn(v.revision) != 0 }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {

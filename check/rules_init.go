@@ -25,9 +25,12 @@ var rulesInit = []Rule{
 		New: func(*Session) Hooks {
 			// The revision is not known if the version is missing.
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.always = true
 				if eachHandshake(e, func(m *jsonrpc.Message) {
 					params := jsonrpc.Value(m.Params)
-					if rev := params.Get("protocolVersion").Decoded(); m.Kind == jsonrpc.Request && (rev == "" || v.rule.ClassIn(jsonrpc.Revision(rev)) != 0) {
+					rev := params.Get("protocolVersion").Decoded()
+					legacy := v.rule.ClassIn(jsonrpc.Revision(rev)) != 0 || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
+					if m.Kind == jsonrpc.Request && legacy {
 						judgeHandshake(v, "$.params", params, "clientInfo", Must)
 					}
 				}) {
@@ -54,6 +57,7 @@ var rulesInit = []Rule{
 		Fix:    "Send a published revision; open a conversation of 2026-07-28 without initialize.",
 		New: func(*Session) Hooks {
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.always = true
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
 					if m.Kind == jsonrpc.Response {
@@ -78,6 +82,7 @@ var rulesInit = []Rule{
 		New: func(*Session) Hooks {
 			version := "" // of the last handshake
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.always = true
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					version = ""
 					if m.Kind == jsonrpc.Response {

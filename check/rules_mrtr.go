@@ -143,6 +143,13 @@ var rulesMRTR = []Rule{
 		},
 	},
 	{
+		ID: "mrtr-09", Class: "should", In: "E", Side: "server", Transport: "any",
+		Text:   "When needed input is missing in the retry, the server asks again instead of returning the error -32602.",
+		Source: "E:basic/patterns/mrtr#error-handling",
+		Fix:    "Return another input_required.",
+		New:    asksAgain,
+	},
+	{
 		ID: "mrtr-10", Class: "observation", In: "E", Side: "server", Transport: "any",
 		Text:   "An input_required result has no ttlMs or cacheScope.",
 		Source: "E:server/utilities/caching#cacheable-results",
@@ -324,6 +331,43 @@ func inputIsComplete(m *Message, w *wait, v *Verdict) {
 			return
 		}
 	}
+}
+
+// asksAgain judges mrtr-09.
+func asksAgain(*Session) Hooks {
+	var c chains
+	var incomplete bounded.Map[session.Ref, bool] // retries without all input
+	incomplete.Max = maxWaits
+	watch := func(m *Message) {
+		c.watch(m)
+		found := m.Parameters().Members("inputResponses", "requestState")
+		if m.Kind != jsonrpc.Request || m.Path != "$" || len(found) == 0 {
+			return
+		}
+		w, _, _ := c.take(m, string(jsonrpc.AppendKey(nil, found["requestState"])))
+		if w == nil || w.more {
+			return
+		}
+		missing := len(w.asked)
+		for name := range found["inputResponses"].Each {
+			if _, asked := w.asked[string(name)]; asked {
+				missing--
+			}
+		}
+		if missing > 0 {
+			incomplete.Put(m.Part.Message, true)
+		}
+	}
+	return Hooks{Watch: watch, On: []string{"result", "error"}, Message: func(m *Message, v *Verdict) {
+		if missing, _ := incomplete.Get(m.Part.Request); !missing || m.Path != "$" {
+			return
+		}
+		if m.Kind == jsonrpc.ErrorResponse && m.ErrorCode != "-32602" {
+			v.Skip("the error may have another cause")
+			return
+		}
+		v.Check(m.Kind == jsonrpc.Response, m.Subject(), "$.error", m.ErrorMessage)
+	}}
 }
 
 // fitsInput reports whether an answer has the members of a result of a method.

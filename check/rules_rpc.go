@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -48,7 +50,7 @@ var rulesRPC = []Rule{
 			switch {
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
-				v.Check(id.Class() == '"' || id.Class() == '0' && isInteger(id), m.Method, "$.id", string(id))
+				v.Check(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", string(id))
 			}
 		}, "request", "invalid"),
 	},
@@ -91,7 +93,10 @@ var rulesRPC = []Rule{
 					v.Skip("requests from before the recording are not known")
 					return
 				}
-				v.Violate("", "$.id", string(m.ID))
+				if noID := m.ID == nil || string(m.ID) == "null"; noID && m.Kind == jsonrpc.ErrorResponse {
+					return // rpc-16
+				}
+				v.Violate("", "$.id", describe(m.ID))
 			case session.RoleResponse, session.RoleInterim, session.RoleLate:
 				v.Hold()
 			}
@@ -128,7 +133,7 @@ var rulesRPC = []Rule{
 			switch code := found["code"]; {
 			case !m.Problem().IsObject():
 				v.Violate(m.Subject(), "$.error", string(m.Error))
-			case code.Class() != '0' || !isInteger(code):
+			case code.Class() != '0' || !isWhole(code):
 				v.Violate(m.Subject(), "$.error.code", describe(code))
 			default:
 				v.Check(found["message"].Class() == '"', m.Subject(), "$.error.message", describe(found["message"]))
@@ -141,7 +146,9 @@ var rulesRPC = []Rule{
 		Source: "A:basic/index#protocol-layers; B-C:basic/index#responses; D-E:basic/index#result-responses; schema Result",
 		Fix:    "Wrap the value in the result object of the method; an empty result is {}.",
 		New: each(func(m *Message, v *Verdict) {
-			v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", string(m.Result))
+			if m.Path == "$" { // else mrtr-07
+				v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", string(m.Result))
+			}
 		}, "result"),
 	},
 	{
@@ -213,7 +220,7 @@ var rulesRPC = []Rule{
 						v.Hold()
 					case !end.over:
 						v.Skip("the end of the session is not recorded")
-					case end.byClient && c.Status.Unanswered() && c.Notes&session.NoteProbe == 0: // else stdio-12
+					case end.byClient && isForgotten(c): // else stdio-12
 						v.Observe(c.Method, "", "no response")
 					}
 				},
@@ -397,7 +404,11 @@ var rulesRPC = []Rule{
 		Fix:    "Move the extra data into _meta.",
 		New: each(func(m *Message, v *Verdict) {
 			more := maxExtra
-			for name, value := range m.Envelope().Each {
+			text := m.Envelope()
+			if !text.IsObject() {
+				return // embedded, or stdio-10
+			}
+			for name, value := range text.Each {
 				switch string(name) {
 				case "jsonrpc", "id", "method", "params", "result", "error":
 				default:
@@ -407,7 +418,7 @@ var rulesRPC = []Rule{
 					v.Violate(string(name), "$", string(value))
 				}
 			}
-			if more == maxExtra && m.Path == "$" {
+			if more == maxExtra {
 				v.Hold()
 			}
 		}, "message"),
@@ -490,6 +501,9 @@ func versionOfJSONRPC(m *Message, v *Verdict) {
 	if !text.IsObject() {
 		return // an embedded request, or not a message at all: see stdio-01 and http-49
 	}
+	if m.Kind == jsonrpc.Invalid && (len(text.Members("id", "method", "result", "error")) == 0 || !jsonrpc.Valid(text, jsonrpc.MaxDepth)) {
+		return // the same
+	}
 	got := text.Get("jsonrpc")
 	v.Check(string(got) == `"2.0"`, "", "$.jsonrpc", describe(got))
 }
@@ -510,6 +524,11 @@ const maxExtra = 8
 func isMethodOfNotification(m *Message) bool {
 	known, ok := jsonrpc.LookupMethod(m.Method)
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
+}
+
+// isWhole reports whether the value of a number is an integer: 1.0 is.
+func isWhole(number jsonrpc.Value) bool {
+	return !bytes.ContainsAny(number, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, number), []byte("e"))
 }
 
 // isEmptyBatch reports whether an invalid message is [].

@@ -53,39 +53,14 @@ var rulesStdio = []Rule{
 		Text:   "Lines end in CRLF, or the last message before the end of the stream lacks its newline.",
 		Source: "observed: CRLF is accepted by SDKs; TypeScript SDK never delivers a message without its newline",
 		Fix:    "Write \\n after every message and flush.",
-		New: each(func(m *Message, v *Verdict) {
-			raw := m.Entry.Frame.Raw
-			switch {
-			case m.Path != "$" || m.Kind != jsonrpc.Batch && m.Entry.Message.Kind == jsonrpc.Batch:
-			case bytes.HasSuffix(raw, []byte("\r\n")):
-				v.Violate(m.Lane.String(), "", "the line ends in CRLF")
-			default:
-				v.Check(bytes.HasSuffix(raw, []byte("\n")), m.Lane.String(), "", "the line has no newline")
-			}
-		}, "message", "batch"),
+		New:    linesEnd,
 	},
 	{
 		ID: "stdio-05", Class: "should", In: "A-E", Side: "client", Transport: "stdio",
 		Text:   "The client shuts down by closing stdin and waiting before it sends a signal.",
 		Source: "A-D:basic/lifecycle#stdio; E:basic/transports/stdio#shutdown",
 		Fix:    "Close stdin first and give the server time to exit.",
-		New: func(*Session) Hooks {
-			closed, over := false, false
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				switch {
-				case over || e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
-				case e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
-					closed = true
-				case e.Event.Name == tap.EventSignal && e.Event.Signal == "SIGTERM":
-					over = true
-					v.Check(closed, "", "", "SIGTERM while stdin was open")
-				case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others are those of a terminal
-					if over = true; closed {
-						v.Hold()
-					}
-				}
-			}}
-		},
+		New:    closesFirst,
 	},
 	{
 		ID: "stdio-06", Class: "should", In: "E", Side: "server", Transport: "stdio",
@@ -186,7 +161,7 @@ var rulesStdio = []Rule{
 						v.Hold()
 					case !end.over:
 						v.Skip("the end of the session is not recorded")
-					case !end.byClient && c.Status.Unanswered() && c.Notes&session.NoteProbe == 0: // else rpc-14
+					case !end.byClient && isForgotten(c): // else rpc-14
 						v.Observe(c.Method, "", "no response")
 					}
 				},
@@ -210,6 +185,50 @@ func (s *shutdown) add(e *session.Entry) {
 	case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
 		s.byClient = true
 	}
+}
+
+// closesFirst judges stdio-05. A client that closes stdin and sends the signal at the same time
+// does so with a process that it started for the versions of the server only.
+func closesFirst(*Session) Hooks {
+	const sameTime = 50 * time.Millisecond
+	closed, over := false, false
+	var signalled uint64 // the frame of a SIGTERM while stdin was open
+	var at time.Duration
+	judge := func(v *Verdict) {
+		if signalled != 0 {
+			v.frame, signalled = signalled, 0
+			v.Violate("", "", "SIGTERM while stdin was open")
+		}
+	}
+	return Hooks{
+		Frame: func(e *session.Entry, v *Verdict) {
+			eof := e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String()
+			switch {
+			case e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
+			case signalled != 0 && eof && e.Frame.At-at < sameTime:
+				signalled = 0
+				v.Skip("stdin was closed at the same time")
+			case signalled != 0 && (eof || e.Event.Name == tap.EventExit):
+				judge(v)
+			case over:
+			case eof:
+				closed = true
+			case e.Event.Name == tap.EventSignal && e.Event.Signal == "SIGTERM" && !closed:
+				over, signalled, at = true, e.Frame.Seq, e.Frame.At
+			case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others are those of a terminal
+				if over = true; closed {
+					v.Hold()
+				}
+			}
+		},
+		End: judge,
+	}
+}
+
+// isForgotten reports whether a call waits for a response. A server/discover that finds out the
+// versions of a server may end with it, and a subscription has no end of its own.
+func isForgotten(c *session.Call) bool {
+	return c.Status == session.CallPending && c.Notes&session.NoteProbe == 0 && c.Method != "subscriptions/listen"
 }
 
 // linesAreMessages judges stdio-01 and stdio-02.
@@ -246,6 +265,38 @@ func linesAreMessages(*Session) Hooks {
 			}
 		},
 		End: func(v *Verdict) { report(j.flush(), v) },
+	}
+}
+
+// linesEnd judges stdio-04. A line without its newline is the last one, or the recording was
+// made of messages alone.
+func linesEnd(*Session) Hooks {
+	var last [tap.Lanes]uint64 // the frame of a line without its newline
+	return Hooks{
+		On: []string{"message", "batch"},
+		Message: func(m *Message, v *Verdict) {
+			if m.Path != "$" || m.Kind != jsonrpc.Batch && m.Entry.Message.Kind == jsonrpc.Batch {
+				return
+			}
+			if last[m.Lane] != 0 {
+				last[m.Lane] = 0
+				v.Skip("the lines are recorded without their ends")
+			}
+			switch raw := m.Entry.Frame.Raw; {
+			case !bytes.HasSuffix(raw, []byte("\n")):
+				last[m.Lane] = m.Entry.Frame.Seq
+			default:
+				v.Check(!bytes.HasSuffix(raw, []byte("\r\n")), m.Lane.String(), "", "the line ends in CRLF")
+			}
+		},
+		End: func(v *Verdict) {
+			for lane, frame := range last {
+				if frame != 0 {
+					v.frame = frame
+					v.Observe(tap.Lane(lane).String(), "", "the last line has no newline")
+				}
+			}
+		},
 	}
 }
 
