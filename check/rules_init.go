@@ -23,14 +23,16 @@ var rulesInit = []Rule{
 		Source: "A-D:basic/lifecycle#initialization; schema InitializeRequest",
 		Fix:    "Fill in all three members; empty capabilities are {}.",
 		New: func(*Session) Hooks {
-			// The revision is not known if the version is missing.
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 				if eachHandshake(e, func(m *jsonrpc.Message) {
 					params := jsonrpc.Value(m.Params)
 					rev := params.Get("protocolVersion").Decoded()
-					legacy := v.rule.ClassIn(jsonrpc.Revision(rev)) != 0 || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
+					if v.revision = anyLegacy; isHandshakeVersion(rev) {
+						v.revision = jsonrpc.Revision(rev)
+					}
+					legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
 					if m.Kind == jsonrpc.Request && legacy {
-						judgeHandshake(v, "$.params", params, "clientInfo", Must)
+						judgeHandshake(v, "$.params", params, "clientInfo")
 					}
 				}) {
 					v.Skip("the message is too large to be read")
@@ -45,7 +47,7 @@ var rulesInit = []Rule{
 		Fix:    "Return all three members; empty capabilities are {}.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Outcome().IsObject() { // else rpc-10
-				judgeHandshake(v, "$.result", m.Outcome(), "serverInfo", ClientBreaking)
+				judgeHandshake(v, "$.result", m.Outcome(), "serverInfo")
 			}
 		}, "result initialize"),
 	},
@@ -56,6 +58,7 @@ var rulesInit = []Rule{
 		Fix:    "Send a published revision; open a conversation of 2026-07-28 without initialize.",
 		New: func(*Session) Hooks {
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.revision = anyLegacy
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
 					if m.Kind == jsonrpc.Response {
@@ -80,6 +83,7 @@ var rulesInit = []Rule{
 		New: func(*Session) Hooks {
 			version := "" // of the last handshake
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.revision = anyLegacy
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					version = ""
 					if m.Kind == jsonrpc.Response {
@@ -297,13 +301,13 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 }
 
 // judgeHandshake judges the members that both messages of a handshake have.
-func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string, class Class) {
+func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	found := from.Members("protocolVersion", "capabilities", party)
 	ok := true
 	check := func(value jsonrpc.Value, kind byte, path string) {
 		if value.Class() != kind {
 			ok = false
-			v.violate(class, "initialize", path, describe(value))
+			v.Violate("initialize", path, describe(value))
 		}
 	}
 	check(found["protocolVersion"], '"', path+".protocolVersion")
@@ -316,6 +320,10 @@ func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string, c
 		v.Hold()
 	}
 }
+
+// anyLegacy stands for the revisions with a handshake where it is not known which one is in
+// force: before the handshake, and if its version is none of them.
+const anyLegacy = jsonrpc.Rev20251125
 
 // preRelease is a version that SDKs support, from before the first revision.
 const preRelease = "2024-10-07"
@@ -345,8 +353,10 @@ func initializeFirst(s *Session) Hooks {
 			v.Skip("the session may have begun before the recording")
 			return
 		}
-		v.frame = frame
-		v.violate(Must, "", "$.method", method)
+		if v.frame = frame; !isHandshakeVersion(string(v.revision)) {
+			v.revision = anyLegacy
+		}
+		v.Violate("", "$.method", method)
 	}
 	return Hooks{
 		Watch: watch, On: []string{"request initialize"},
