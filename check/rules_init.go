@@ -381,13 +381,16 @@ func initializeFirst(s *Session) Hooks {
 // initializedFollows judges init-06.
 func initializedFollows(s *Session) Hooks {
 	succeeded, sent := false, false
+	var revision jsonrpc.Revision
 	var next uint64 // the first other request that has a response
 	watch := func(m *Message) {
 		switch {
 		case m.Method == "notifications/initialized":
 			sent = true
 		case m.Kind == jsonrpc.Response && m.Part.Method == "initialize":
-			succeeded = succeeded || isHandshakeVersion(string(m.Revision))
+			if isHandshakeVersion(string(m.Revision)) {
+				succeeded, revision = true, m.Revision
+			}
 		case succeeded && next == 0 && m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Lane == tap.ToServer && m.Request.Method != "ping" && m.Request.Method != "initialize":
 			next = m.Request.Ref.Seq
 		}
@@ -402,7 +405,7 @@ func initializedFollows(s *Session) Hooks {
 			case next == 0 || s.Gap:
 				v.Skip("the session ended early, or frames are missing")
 			default:
-				v.frame = next
+				v.frame, v.revision = next, revision
 				v.Violate("", "", "missing")
 			}
 		},
