@@ -136,9 +136,6 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
-	// always reports that the rule decides itself in which revisions it is judged, as it is
-	// about the messages that settle the revision.
-	always bool
 }
 
 // Hold reports that the rule holds.
@@ -151,7 +148,7 @@ func (v *Verdict) Hold() {
 // known reports whether the rule is judged in the revision, which may not be known where a
 // rule judges frames and exchanges.
 func (v *Verdict) known() bool {
-	if v.judged() || v.always {
+	if v.judged() {
 		return true
 	}
 	if v.revision == "" {

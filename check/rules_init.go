@@ -23,15 +23,16 @@ var rulesInit = []Rule{
 		Source: "A-D:basic/lifecycle#initialization; schema InitializeRequest",
 		Fix:    "Fill in all three members; empty capabilities are {}.",
 		New: func(*Session) Hooks {
-			// The revision is not known if the version is missing.
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.always = true
 				if eachHandshake(e, func(m *jsonrpc.Message) {
 					params := jsonrpc.Value(m.Params)
 					rev := params.Get("protocolVersion").Decoded()
-					legacy := v.rule.ClassIn(jsonrpc.Revision(rev)) != 0 || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
+					if v.revision = anyLegacy; isHandshakeVersion(rev) {
+						v.revision = jsonrpc.Revision(rev)
+					}
+					legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params, "protocolVersion") == nil // else init-12
 					if m.Kind == jsonrpc.Request && legacy {
-						judgeHandshake(v, "$.params", params, "clientInfo", Must)
+						judgeHandshake(v, "$.params", params, "clientInfo")
 					}
 				}) {
 					v.Skip("the message is too large to be read")
@@ -46,7 +47,7 @@ var rulesInit = []Rule{
 		Fix:    "Return all three members; empty capabilities are {}.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Outcome().IsObject() { // else rpc-10
-				judgeHandshake(v, "$.result", m.Outcome(), "serverInfo", ClientBreaking)
+				judgeHandshake(v, "$.result", m.Outcome(), "serverInfo")
 			}
 		}, "result initialize"),
 	},
@@ -57,7 +58,7 @@ var rulesInit = []Rule{
 		Fix:    "Send a published revision; open a conversation of 2026-07-28 without initialize.",
 		New: func(*Session) Hooks {
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.always = true
+				v.revision = anyLegacy
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
 					if m.Kind == jsonrpc.Response {
@@ -82,7 +83,7 @@ var rulesInit = []Rule{
 		New: func(*Session) Hooks {
 			version := "" // of the last handshake
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.always = true
+				v.revision = anyLegacy
 				eachHandshake(e, func(m *jsonrpc.Message) {
 					version = ""
 					if m.Kind == jsonrpc.Response {
@@ -300,13 +301,13 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 }
 
 // judgeHandshake judges the members that both messages of a handshake have.
-func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string, class Class) {
+func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	found := from.Members("protocolVersion", "capabilities", party)
 	ok := true
 	check := func(value jsonrpc.Value, kind byte, path string) {
 		if value.Class() != kind {
 			ok = false
-			v.violate(class, "initialize", path, describe(value))
+			v.Violate("initialize", path, describe(value))
 		}
 	}
 	check(found["protocolVersion"], '"', path+".protocolVersion")
@@ -319,6 +320,10 @@ func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string, c
 		v.Hold()
 	}
 }
+
+// anyLegacy stands for the revisions with a handshake where it is not known which one is in
+// force: before the handshake, and if its version is none of them.
+const anyLegacy = jsonrpc.Rev20251125
 
 // preRelease is a version that SDKs support, from before the first revision.
 const preRelease = "2024-10-07"
@@ -348,8 +353,10 @@ func initializeFirst(s *Session) Hooks {
 			v.Skip("the session may have begun before the recording")
 			return
 		}
-		v.frame = frame
-		v.violate(Must, "", "$.method", method)
+		if v.frame = frame; !isHandshakeVersion(string(v.revision)) {
+			v.revision = anyLegacy
+		}
+		v.Violate("", "$.method", method)
 	}
 	return Hooks{
 		Watch: watch, On: []string{"request initialize"},
@@ -374,13 +381,16 @@ func initializeFirst(s *Session) Hooks {
 // initializedFollows judges init-06.
 func initializedFollows(s *Session) Hooks {
 	succeeded, sent := false, false
+	var revision jsonrpc.Revision
 	var next uint64 // the first other request that has a response
 	watch := func(m *Message) {
 		switch {
 		case m.Method == "notifications/initialized":
 			sent = true
 		case m.Kind == jsonrpc.Response && m.Part.Method == "initialize":
-			succeeded = succeeded || isHandshakeVersion(string(m.Revision))
+			if isHandshakeVersion(string(m.Revision)) {
+				succeeded, revision = true, m.Revision
+			}
 		case succeeded && next == 0 && m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Lane == tap.ToServer && m.Request.Method != "ping" && m.Request.Method != "initialize":
 			next = m.Request.Ref.Seq
 		}
@@ -395,7 +405,7 @@ func initializedFollows(s *Session) Hooks {
 			case next == 0 || s.Gap:
 				v.Skip("the session ended early, or frames are missing")
 			default:
-				v.frame = next
+				v.frame, v.revision = next, revision
 				v.Violate("", "", "missing")
 			}
 		},

@@ -172,6 +172,8 @@ var rulesMRTR = []Rule{
 				return
 			}
 			switch readable, signed := readState(state); {
+			case hasPseudonym(state):
+				v.Skip("the state is masked")
 			case signed:
 				v.Skip("a member looks like a signature")
 			default:

@@ -194,9 +194,10 @@ func closesFirst(*Session) Hooks {
 	closed, over := false, false
 	var signalled uint64 // the frame of a SIGTERM while stdin was open
 	var at time.Duration
+	var revision jsonrpc.Revision
 	judge := func(v *Verdict) {
 		if signalled != 0 {
-			v.frame, signalled = signalled, 0
+			v.frame, v.revision, signalled = signalled, revision, 0
 			v.Violate("", "", "SIGTERM while stdin was open")
 		}
 	}
@@ -214,7 +215,7 @@ func closesFirst(*Session) Hooks {
 			case eof:
 				closed = true
 			case e.Event.Name == tap.EventSignal && e.Event.Signal == "SIGTERM" && !closed:
-				over, signalled, at = true, e.Frame.Seq, e.Frame.At
+				over, signalled, at, revision = true, e.Frame.Seq, e.Frame.At, v.revision
 			case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others are those of a terminal
 				if over = true; closed {
 					v.Hold()
