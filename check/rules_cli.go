@@ -287,8 +287,8 @@ func requestedSchema(m *Message, v *Verdict) {
 func knownElicitations(s *Session) Hooks {
 	known, more := bounded.Map[string, bool]{Max: maxKnown}, false
 	add := func(value jsonrpc.Value) {
-		if id := value.Get("elicitationId").Decoded(); id != "" {
-			_, dropped := known.Put(strings.Clone(id), true)
+		if id := value.Get("elicitationId"); id.Class() == '"' {
+			_, dropped := known.Put(string(jsonrpc.AppendKey(nil, id)), true)
 			more = more || dropped
 		}
 	}
@@ -305,7 +305,7 @@ func knownElicitations(s *Session) Hooks {
 	}
 	judge := func(m *Message, v *Verdict) {
 		id := m.Parameters().Get("elicitationId")
-		_, ok := known.Get(id.Decoded())
+		_, ok := known.Get(string(jsonrpc.AppendKey(nil, id)))
 		switch {
 		case ok:
 			v.Hold()
