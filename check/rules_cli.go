@@ -225,7 +225,7 @@ var rulesClient = []Rule{
 // eachForm returns New for a rule about elicitations with a form.
 func eachForm(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		if modeOf(m.Parameters()) == "form" {
+		if m.Revision == jsonrpc.Rev20250618 || modeOf(m.Parameters()) == "form" { // 2025-06-18 has no modes
 			v.clean(func() { judge(m, v) })
 		}
 	}, "request elicitation/create")
