@@ -94,7 +94,9 @@ var rulesApp = []Rule{
 				capabilities = params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities")
 			}
 			if settings := capabilities.Get("extensions", extensionUI); settings != nil {
-				v.clean(func() { v.need(settings.Get("mimeTypes"), anArray, extensionUI, path+".extensions"+member(extensionUI)+".mimeTypes") })
+				v.clean(func() {
+					v.need(settings.Get("mimeTypes"), anArray, extensionUI, path+".extensions"+member(extensionUI)+".mimeTypes")
+				})
 			}
 		}, "request"),
 	},
