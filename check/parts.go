@@ -70,13 +70,17 @@ func isInteger(v jsonrpc.Value) bool {
 	return v.Class() == '0' && (!bytes.ContainsAny(v, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, v), []byte("e")))
 }
 
+// whole returns all of a string, which [jsonrpc.Value.Decoded] cuts, and "" for any other value.
+func whole(v jsonrpc.Value) (s string) {
+	if v.Class() != '"' || json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
+
 // isBase64 reports whether a string is base64 in the standard alphabet with padding.
 func isBase64(v jsonrpc.Value) bool {
-	var s string
-	if json.Unmarshal(v, &s) != nil {
-		return false
-	}
-	_, err := base64.StdEncoding.DecodeString(s)
+	_, err := base64.StdEncoding.DecodeString(whole(v))
 	return err == nil
 }
 

@@ -1,4 +1,451 @@
 package check
 
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
 // rulesClient are about roots, sampling and elicitation.
-var rulesClient = []Rule{}
+var rulesClient = []Rule{
+	{
+		ID: "cli-01", Class: "must", In: "A-E", Side: "client", Transport: "any",
+		Text:   "The uri of a root begins with file://.",
+		Source: "A-E:client/roots#root; schema Root",
+		Fix:    "Send file URIs only.",
+		New: each(func(m *Message, v *Verdict) {
+			for _, root := range m.Outcome().Get("roots").Each {
+				uri := root.Get("uri").Decoded()
+				switch {
+				case strings.HasPrefix(uri, "file://"):
+					v.Hold()
+				case isMasked(uri):
+					v.Skip("the URI is masked")
+				default:
+					v.Violate("roots/list", m.root()+".roots[*].uri", describe(root.Get("uri")))
+				}
+			}
+		}, "result roots/list"),
+	},
+	{
+		ID: "cli-02", Class: "must", In: "C-E", Side: "server", Transport: "any",
+		Text: "The requestedSchema of a form is an object schema with properties, each of them a string, number, integer or boolean, or (from 2025-11-25) " +
+			"an array of choices. Nothing is nested, and there is no $ref.",
+		Source: "C:client/elicitation#request-schema; D-E:client/elicitation#requested-schema; schema PrimitiveSchemaDefinition",
+		Fix:    "Ask in several steps instead of one nested form.",
+		New:    eachForm(requestedSchema),
+	},
+	{
+		ID: "cli-03", Class: "must", In: "C-E", Side: "client", Transport: "any",
+		Text:   "The action of the result of an elicitation is accept, decline or cancel.",
+		Source: "C-E:client/elicitation#response-actions; schema ElicitResult",
+		Fix:    "Use one of the three actions.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.final() {
+				action := m.Outcome().Get("action")
+				v.Check(slices.Contains([]string{"accept", "decline", "cancel"}, action.Decoded()), m.Subject(), m.root()+".action", describe(action))
+			}
+		}, "result elicitation/create"),
+	},
+	{
+		ID: "cli-04", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		Text:   "An elicitation with mode url has a message and a valid url; in 2025-11-25 also an elicitationId.",
+		Source: "D-E:client/elicitation#url-mode-elicitation-requests; schema ElicitRequestURLParams",
+		Fix:    "Add the missing member and give an absolute URL.",
+		New: eachURL(func(m *Message, v *Verdict) {
+			params, subject, path := m.Parameters(), m.Method, m.root()
+			v.need(params.Get("message"), aString, subject, path+".message")
+			if m.Revision == jsonrpc.Rev20251125 {
+				v.need(params.Get("elicitationId"), aString, subject, path+".elicitationId")
+			}
+			value := params.Get("url")
+			if !v.need(value, aString, subject, path+".url") {
+				return
+			}
+			u, err := url.Parse(whole(value))
+			valid := err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme != "https" && u.Scheme != "http")
+			if !valid && !isMasked(value) {
+				v.Violate(subject, path+".url", string(value))
+			}
+		}),
+	},
+	{
+		ID: "cli-05", Class: "must", In: "D", Side: "server", Transport: "any",
+		Text:   "notifications/elicitation/complete has an elicitationId that this client was given in a request or in the error -32042.",
+		Source: "D:client/elicitation#completion-notifications-for-url-mode-elicitation",
+		Fix:    "Send back the same elicitationId.",
+		New:    knownElicitations,
+	},
+	{
+		ID: "cli-06", Class: "must", In: "D", Side: "server", Transport: "any",
+		Text:   "The error -32042 has data.elicitations, all with mode url and an elicitationId.",
+		Source: "D:client/elicitation#url-elicitation-required-error; schema URLElicitationRequiredError",
+		Fix:    "List the URL elicitations in data.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.ErrorCode != "-32042" {
+				return
+			}
+			v.clean(func() {
+				list, path := m.Problem().Get("data", "elicitations"), "$.error.data.elicitations"
+				if !v.need(list, anArray, m.Subject(), path) {
+					return
+				}
+				for _, e := range list.Each {
+					if mode := e.Get("mode"); mode.Decoded() != "url" {
+						v.Violate(m.Subject(), path+"[*].mode", describe(mode))
+					}
+					v.need(e.Get("elicitationId"), aString, m.Subject(), path+"[*].elicitationId")
+				}
+			})
+		}, "error"),
+	},
+	{
+		ID: "cli-07", Class: "must", In: "D", Side: "client", Transport: "any",
+		Text:   "A client answers an elicitation in a mode that it did not declare with the error -32602.",
+		Source: "D:client/elicitation#error-handling",
+		Fix:    "Return -32602.",
+		New: each(func(m *Message, v *Verdict) {
+			client := m.Session.Client
+			switch {
+			case client == nil || m.Request.Params == nil:
+				v.Skip("the capabilities or the request are not known")
+			case declares(client, "elicitation") && !declaresMode(client, modeOf(m.Request.Params)):
+				if m.Kind == jsonrpc.Response {
+					v.Violate(m.Subject(), "$.result", "a result instead of the error -32602")
+				} else {
+					v.Check(m.ErrorCode == "-32602", m.Subject(), "$.error.code", m.ErrorCode)
+				}
+			}
+		}, "result elicitation/create", "error elicitation/create"),
+	},
+	{
+		ID: "cli-08", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		Text: "In the messages of a sampling a user message with a tool_result has nothing but tool_results, and after an assistant message with tool_use " +
+			"comes a user message that answers every one of them.",
+		Source: "D-E:client/sampling#tool-result-messages, #tool-use-and-result-balance",
+		Fix:    "Add the missing tool_result blocks and move other content to a message of its own.",
+		New:    each(toolBalance, "request sampling/createMessage"),
+	},
+	{
+		ID: "cli-09", Class: "observation", In: "C-E", Side: "server", Transport: "any",
+		Text:   "A form does not ask for secrets. That it does is taken from the names and titles of its text fields.",
+		Source: "C:client/elicitation#security-considerations; D-E:client/elicitation#form-mode-security",
+		Fix:    "Use URL mode.",
+		New: eachForm(func(m *Message, v *Verdict) {
+			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
+				if p.Get("type").Decoded() == "string" && p.Get("enum") == nil && (isSecret(name) || isSecret(p.Get("title").Decoded())) {
+					v.Violate(name, path, name)
+				}
+			})
+		}),
+	},
+	{
+		ID: "cli-11", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		Text:   "mode of an elicitation is form or url. Without it the request is a form: it has a requestedSchema and no url.",
+		Source: "D-E:client/elicitation#elicitation-requests, #form-mode-elicitation-requests",
+		Fix:    `Add "mode":"url", or a requestedSchema.`,
+		New: each(func(m *Message, v *Verdict) {
+			params, path := m.Parameters(), m.root()
+			mode := params.Get("mode")
+			switch {
+			case mode != nil && mode.Decoded() != "form" && mode.Decoded() != "url":
+				v.Violate(m.Method, path+".mode", string(mode))
+			case mode == nil && params.Get("url") != nil:
+				v.Violate(m.Method, path+".mode", "missing, with a url")
+			case mode.Decoded() != "url" && params.Get("requestedSchema") == nil:
+				v.Violate(m.Method, path+".requestedSchema", "missing")
+			default:
+				v.Hold()
+			}
+		}, "request elicitation/create"),
+	},
+	{
+		ID: "cli-12", Class: "must", In: "C-E", Side: "server", Transport: "any",
+		Text:   "In a requestedSchema format is email, uri, date or date-time. A name in required that is not a property is an observation.",
+		Source: "C:client/elicitation#supported-schema-types; D-E:client/elicitation#requested-schema; schema StringSchema",
+		Fix:    "Use a supported format or none.",
+		New: eachForm(func(m *Message, v *Verdict) {
+			names := map[string]bool{}
+			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
+				names[name] = true
+				format := p.Get("format")
+				if p.Get("type").Decoded() == "string" && format != nil && !slices.Contains([]string{"email", "uri", "date", "date-time"}, format.Decoded()) {
+					v.Violate(name, path+".format", string(format))
+				}
+			})
+			if required := m.Parameters().Get("requestedSchema", "required"); required.IsArray() {
+				for _, r := range required.Each {
+					if name := whole(r); name != "" && !names[name] {
+						v.Observe(name, m.root()+".requestedSchema.required[*]", string(r))
+					}
+				}
+			}
+		}),
+	},
+	{
+		ID: "cli-13", Class: "should", In: "D-E", Side: "server", Transport: "any",
+		Text:   "The URL of an elicitation is an https URL, except in development. What looks like credentials in it is an observation.",
+		Source: "D-E:client/elicitation#safe-url-handling",
+		Fix:    "Link to a page that signs the user in.",
+		New:    eachURL(safeURL),
+	},
+	{
+		ID: "cli-14", Class: "should", In: "D-E", Side: "server", Transport: "any",
+		Text:   "A form has no URL to click in its message, titles or descriptions.",
+		Source: "D-E:client/elicitation#safe-url-handling",
+		Fix:    "Use URL mode for links.",
+		New: eachForm(func(m *Message, v *Verdict) {
+			judge := func(text jsonrpc.Value, path string) {
+				if found := links.FindString(whole(text)); found != "" && !isExample(found) {
+					v.Violate(m.Method, path, found)
+				}
+			}
+			judge(m.Parameters().Get("message"), m.root()+".message")
+			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
+				judge(p.Get("title"), path+".title")
+				judge(p.Get("description"), path+".description")
+			})
+		}),
+	},
+	{
+		ID: "cli-15", Class: "must", In: "A-D", Side: "client", Transport: "any",
+		Text:   "A client that declared roots.listChanged sends notifications/roots/list_changed when its roots change.",
+		Source: "A-D:client/roots#root-list-changes",
+		Fix:    "Send the notification.",
+		New:    rootChanges,
+	},
+}
+
+// eachForm returns New for a rule about elicitations with a form.
+func eachForm(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) {
+		if m.Revision == jsonrpc.Rev20250618 || modeOf(m.Parameters()) == "form" { // 2025-06-18 has no modes
+			v.clean(func() { judge(m, v) })
+		}
+	}, "request elicitation/create")
+}
+
+// eachURL returns New for a rule about elicitations with a URL.
+func eachURL(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) {
+		if modeOf(m.Parameters()) == "url" {
+			v.clean(func() { judge(m, v) })
+		}
+	}, "request elicitation/create")
+}
+
+// eachProperty calls judge for each property of a form.
+func eachProperty(m *Message, judge func(name string, p jsonrpc.Value, path string)) {
+	properties := m.Parameters().Get("requestedSchema", "properties")
+	if !properties.IsObject() {
+		return // see cli-02
+	}
+	for name, p := range properties.Each {
+		judge(string(name), p, m.root()+".requestedSchema.properties.*")
+	}
+}
+
+// requestedSchema judges cli-02.
+func requestedSchema(m *Message, v *Verdict) {
+	schema, path := m.Parameters().Get("requestedSchema"), m.root()+".requestedSchema"
+	if schema == nil && m.Revision >= jsonrpc.Rev20251125 {
+		return // see cli-11
+	}
+	if !v.need(schema, anObject, m.Method, path) {
+		return
+	}
+	if t := schema.Get("type"); t.Decoded() != "object" {
+		v.Violate(m.Method, path+".type", describe(t))
+	}
+	v.need(schema.Get("properties"), anObject, m.Method, path+".properties")
+	eachProperty(m, func(name string, p jsonrpc.Value, path string) {
+		kind := p.Get("type")
+		switch kind.Decoded() {
+		case "string", "number", "integer", "boolean":
+			return
+		case "array":
+			items := p.Get("items")
+			if m.Revision >= jsonrpc.Rev20251125 && (items.Get("enum").IsArray() || items.Get("anyOf").IsArray()) {
+				return
+			}
+		}
+		if ref := p.Get("$ref"); ref != nil {
+			v.Violate(name, path+".$ref", string(ref))
+			return
+		}
+		v.Violate(name, path+".type", describe(kind))
+	})
+}
+
+// knownElicitations judges cli-05.
+func knownElicitations(s *Session) Hooks {
+	known, more := bounded.Map[string, bool]{Max: maxKnown}, false
+	add := func(value jsonrpc.Value) {
+		if id := value.Get("elicitationId"); id.Class() == '"' {
+			_, dropped := known.Put(string(jsonrpc.AppendKey(nil, id)), true)
+			more = more || dropped
+		}
+	}
+	watch := func(m *Message) {
+		switch {
+		case m.Lane != tap.ToClient:
+		case m.Kind == jsonrpc.Request && m.Method == "elicitation/create":
+			add(m.Parameters())
+		case m.ErrorCode == "-32042":
+			for _, e := range m.Problem().Get("data", "elicitations").Each {
+				add(e)
+			}
+		}
+	}
+	judge := func(m *Message, v *Verdict) {
+		id := m.Parameters().Get("elicitationId")
+		_, ok := known.Get(string(jsonrpc.AppendKey(nil, id)))
+		switch {
+		case ok:
+			v.Hold()
+		case id.Class() == '"' && (!s.Start || s.Gap || more || isMasked(id)):
+			v.Skip("the elicitation may be older than the recording")
+		default:
+			v.Violate(m.Method, "$.params.elicitationId", describe(id))
+		}
+	}
+	return Hooks{Watch: watch, Message: judge, On: []string{"notification notifications/elicitation/complete"}}
+}
+
+// toolBalance judges cli-08.
+func toolBalance(m *Message, v *Verdict) {
+	path := m.root() + ".messages[*].content"
+	v.clean(func() {
+		var open map[string]bool // tool uses of the message before
+		for _, message := range m.Parameters().Get("messages").Each {
+			user := message.Get("role").Decoded() == "user"
+			uses, results, others := map[string]bool{}, map[string]bool{}, false
+			blocksOf(message.Get("content"), path, "prompt", func(b block) bool { // without the content of tool_results
+				switch t := b.Get("type").Decoded(); {
+				case t == "tool_use" && !user:
+					uses[b.Get("id").Decoded()] = true
+				case t == "tool_result" && user:
+					results[b.Get("toolUseId").Decoded()] = true
+				default:
+					others = true
+				}
+				return true
+			})
+			if len(results) > 0 && others {
+				v.Violate(m.Method, path, "a tool_result beside other content")
+			}
+			for id := range results {
+				delete(open, id)
+			}
+			if len(open) > 0 {
+				v.Violate(m.Method, m.root()+".messages", "a tool_use without a tool_result in the next message")
+			}
+			open = uses
+		}
+		if len(open) > 0 {
+			v.Violate(m.Method, m.root()+".messages", "a tool_use without a tool_result in the next message")
+		}
+	})
+}
+
+// secrets matches names of secrets in lower case without separators.
+var secrets = regexp.MustCompile(`password|passwd|passphrase|apikey|secretkey|clientsecret|privatekey|(?:access|auth|bearer|api|refresh)token$|^token$|creditcard|cardnumber|^cvv|^cvc$`)
+
+// isSecret reports whether a name or a title is that of a secret.
+func isSecret(name string) bool {
+	return secrets.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)))
+}
+
+// credentials matches parameters of URLs that carry credentials.
+var credentials = regexp.MustCompile(`(?i)^(?:access_?token|id_?token|refresh_?token|api_?key|client_?secret|password|passwd|pwd|session_?id|jwt)$`)
+
+// safeURL judges cli-13.
+func safeURL(m *Message, v *Verdict) {
+	value := m.Parameters().Get("url")
+	u, err := url.Parse(whole(value))
+	if err != nil || u.Scheme == "" {
+		return // see cli-04
+	}
+	host := u.Hostname()
+	switch development := host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost"); {
+	case u.Scheme == "https" || development:
+	case isMasked(host):
+		v.Skip("the host is masked")
+	default:
+		v.Violate(m.Method, m.root()+".url", string(value))
+	}
+	if _, ok := u.User.Password(); ok {
+		v.Observe("userinfo", m.root()+".url", "a password before the host")
+	}
+	for name, values := range u.Query() {
+		if credentials.MatchString(name) && values[0] != "" {
+			v.Observe(name, m.root()+".url", "a parameter with this name")
+		}
+	}
+}
+
+// links matches the beginning of a URL that people can click.
+var links = regexp.MustCompile(`(?i)\bhttps?://[^\s/"'<>)]+`)
+
+// isExample reports whether a link is only an example: of a reserved host.
+func isExample(link string) bool {
+	host := strings.ToLower(link[strings.Index(link, "//")+2:])
+	host, _, _ = strings.Cut(host, ":")
+	for _, name := range []string{"example.com", "example.org", "example.net", "example", "localhost", "..."} {
+		if host == name || strings.HasSuffix(host, "."+name) {
+			return true
+		}
+	}
+	return false
+}
+
+// rootChanges judges cli-15. A change is a violation if no notification comes between the two
+// lists or before the next one.
+func rootChanges(s *Session) Hooks {
+	var before uint64
+	var known, notified bool
+	var missed *Verdict // of a change without a notification so far
+	watch := func(m *Message) {
+		if m.Kind == jsonrpc.Notification && m.Method == "notifications/roots/list_changed" {
+			if notified = true; missed != nil {
+				missed.Hold()
+				missed = nil
+			}
+		}
+	}
+	settle := func() {
+		if missed != nil {
+			missed.Violate("roots/list", "$.result.roots", "changed without notifications/roots/list_changed")
+			missed = nil
+		}
+	}
+	judge := func(m *Message, v *Verdict) {
+		if !declares(s.Client, "roots", "listChanged") || !m.Outcome().Get("roots").IsArray() {
+			return
+		}
+		settle()
+		var uris []string
+		for _, root := range m.Outcome().Get("roots").Each {
+			uris = append(uris, root.Get("uri").Text())
+		}
+		slices.Sort(uris)
+		now := jsontree.HashString(strings.Join(uris, "\n"))
+		switch {
+		case known && s.Gap:
+			v.Skip("frames are missing")
+		case known && now != before && !notified:
+			later := *v
+			missed = &later
+		case known:
+			v.Hold()
+		}
+		before, known, notified = now, true, false
+	}
+	return Hooks{Watch: watch, On: []string{"result roots/list"}, Message: judge, End: func(*Verdict) { settle() }}
+}

@@ -2,9 +2,7 @@ package check
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"hash/maphash"
 	"regexp"
 	"slices"
 	"strings"
@@ -370,11 +368,7 @@ func structuredAsText(m *Message, v *Verdict) {
 			continue
 		}
 		masked = masked || isMasked(value)
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			continue
-		}
-		if got, err := jsontree.Parse([]byte(text)); err == nil && got.Equal(want) {
+		if got, err := jsontree.Parse([]byte(whole(value))); err == nil && got.Equal(want) {
 			v.Hold()
 			return
 		}
@@ -543,7 +537,7 @@ var isToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 func headerAnnotations(m *Message, d definition, v *Verdict) {
 	path := d.path + ".inputSchema"
 	names, some := map[string]bool{}, false
-	whole := walkSchema(d.Get("inputSchema"), true, 0, func(schema jsonrpc.Value, fixed bool) {
+	complete := walkSchema(d.Get("inputSchema"), true, 0, func(schema jsonrpc.Value, fixed bool) {
 		value := schema.Get("x-mcp-header")
 		if value == nil {
 			return
@@ -562,7 +556,7 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 		}
 		names[strings.ToLower(name)] = true
 	})
-	if !whole && some {
+	if !complete && some {
 		v.Skip("the schema is nested too deep")
 	}
 }
@@ -638,7 +632,7 @@ func lacksArgument(prompt, arguments jsonrpc.Value) bool {
 		}
 	}
 	for _, a := range prompt.Get("arguments").Each {
-		if a.Get("required").IsTrue() && !given[a.Get("name").Decoded()] {
+		if a.Get("required").IsTrue() && !given[whole(a.Get("name"))] {
 			return true
 		}
 	}
@@ -647,7 +641,6 @@ func lacksArgument(prompt, arguments jsonrpc.Value) bool {
 
 // sameOrder judges feat-27, of first pages.
 func sameOrder(*Session) Hooks {
-	seed := maphash.MakeSeed()
 	var set, order uint64
 	known := false
 	return Hooks{On: []string{"result tools/list"}, Message: func(m *Message, v *Verdict) {
@@ -658,9 +651,9 @@ func sameOrder(*Session) Hooks {
 		for _, tool := range m.Outcome().Get("tools").Each {
 			names = append(names, tool.Get("name").Decoded())
 		}
-		newOrder := maphash.String(seed, strings.Join(names, "\n"))
+		newOrder := jsontree.HashString(strings.Join(names, "\n"))
 		slices.Sort(names)
-		newSet := maphash.String(seed, strings.Join(names, "\n"))
+		newSet := jsontree.HashString(strings.Join(names, "\n"))
 		if known && newSet == set {
 			v.Check(newOrder == order, "tools/list", "$.result.tools", "the same tools in another order")
 		}

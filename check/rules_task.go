@@ -1,4 +1,402 @@
 package check
 
+import (
+	"iter"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
 // rulesTask are about tasks of 2025-11-25.
-var rulesTask = []Rule{}
+var rulesTask = []Rule{
+	{
+		ID: "task-01", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "A taskId is a string, unique among the tasks of the side that runs them.",
+		Source: "D:basic/utilities/tasks#task-id-requirements",
+		Fix:    "Use a UUID.",
+		New: func(*Session) Hooks {
+			made := bounded.Map[taskKey, session.Ref]{Max: maxKnown}
+			return Hooks{On: onTaskMade, Message: func(m *Message, v *Verdict) {
+				task := madeTask(m)
+				if task == nil {
+					return
+				}
+				id := task.Get("taskId")
+				if id == nil {
+					return // see task-02
+				}
+				v.clean(func() {
+					if !v.want(id, aString, m.Request.Method, "$.result.task.taskId") {
+						return
+					}
+					key := taskOf(m.Lane, id)
+					if first, ok := made.Get(key); ok && first != m.Part.Request {
+						v.Violate(m.Request.Method, "$.result.task.taskId", string(id)+" is that of an earlier task")
+					}
+					made.Put(key, m.Part.Request)
+				})
+			}}
+		},
+	},
+	{
+		ID: "task-02", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text: "A request with task is answered with a task that has taskId, status, createdAt, lastUpdatedAt and ttl, if the side that answers has declared " +
+			"tasks for it. A first status other than working is an observation.",
+		Source: "D:basic/utilities/tasks#result-retrieval, #task-status-lifecycle, #task-support-and-handling; schema CreateTaskResult",
+		Fix:    "Return CreateTaskResult at once.",
+		New:    each(createdTask, onTaskMade...),
+	},
+	{
+		ID: "task-03", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "A terminal status (completed, failed, cancelled) of a task never changes.",
+		Source: "D:basic/utilities/tasks#task-status-lifecycle",
+		Fix:    "Freeze the task once it is terminal.",
+		New:    terminalForGood,
+	},
+	{
+		ID: "task-04", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "createdAt and lastUpdatedAt of a task are dates with times in ISO 8601; ttl is an integer or null.",
+		Source: "D:basic/utilities/tasks#ttl-and-resource-management; schema Task",
+		Fix:    "Write RFC 3339 timestamps and always include ttl.",
+		New: each(func(m *Message, v *Verdict) {
+			subject := m.Method
+			if m.Request != nil {
+				subject = m.Request.Method
+			}
+			for path, task := range reportedTasks(m) {
+				v.clean(func() { taskTimes(v, task, subject, path) })
+			}
+		}, onTasks...),
+	},
+	{
+		ID: "task-05", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text: "tasks/result is answered once the task is terminal, with the taskId under io.modelcontextprotocol/related-task in _meta. " +
+			"That the task was not terminal shows in a later tasks/get.",
+		Source: "D:basic/utilities/tasks#result-retrieval, #related-task-metadata",
+		Fix:    "Block until the task is terminal and add the metadata.",
+		New:    blockingResult,
+	},
+	{
+		ID: "task-06", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "The result of a request that carries io.modelcontextprotocol/related-task carries the same taskId.",
+		Source: "D:basic/utilities/tasks#associating-task-related-messages, #input-required-status",
+		Fix:    "Copy related-task from the request to the result.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.Outcome().IsObject() {
+				return
+			}
+			if want := relatedTask(m.Request.Params); want != nil {
+				got := relatedTask(m.Outcome())
+				v.Check(sameValue(got, want), m.Request.Method, "$.result._meta", describe(got))
+			}
+		}, "result"),
+	},
+	{
+		ID: "task-07", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "A tasks/cancel of a terminal task is answered with the error -32602, otherwise with the status cancelled.",
+		Source: "D:basic/utilities/tasks#task-cancellation; schema CancelTaskResult",
+		Fix:    "Check the status first.",
+		New:    cancelledTask,
+	},
+	{
+		ID: "task-08", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "An unknown taskId is answered with the error -32602. That it is unknown is taken from the text of the error.",
+		Source: "D:basic/utilities/tasks#protocol-errors",
+		Fix:    "Return -32602.",
+		New: each(func(m *Message, v *Verdict) {
+			switch {
+			case m.ErrorCode == "-32602":
+				v.Hold()
+			case m.ErrorCode != "-32601" && isUnknownTask.MatchString(m.ErrorMessage):
+				v.Violate(m.Request.Method, "$.error.code", m.ErrorCode)
+			default:
+				v.Skip("whether the task exists is not known")
+			}
+		}, "error tasks/get", "error tasks/cancel"),
+	},
+	{
+		ID: "task-09", Class: "should", In: "D", Side: "both", Transport: "any",
+		Text:   "tasks/get requests for a task are at least pollInterval apart, less 10 percent.",
+		Source: "D:basic/utilities/tasks#getting-tasks, #ttl-and-resource-management",
+		Fix:    "Honour the latest pollInterval.",
+		New:    polling,
+	},
+	{
+		ID: "task-10", Class: "should", In: "D", Side: "both", Transport: "any",
+		Text: "tasks/get, tasks/result and tasks/cancel requests, the results of tasks/get, tasks/list and tasks/cancel, and notifications/tasks/status " +
+			"carry no io.modelcontextprotocol/related-task.",
+		Source: "D:basic/utilities/tasks#associating-task-related-messages, #task-notifications",
+		Fix:    "Leave the metadata out: the taskId is in the message.",
+		New: each(func(m *Message, v *Verdict) {
+			subject, value := m.Method, m.Parameters()
+			if m.Request != nil {
+				subject, value = m.Request.Method, m.Outcome()
+			}
+			related := value.Get("_meta", jsonrpc.MetaPrefix+"related-task")
+			v.Check(related == nil, subject, m.root()+"._meta", string(related))
+		}, "request tasks/get", "request tasks/result", "request tasks/cancel", "result tasks/get", "result tasks/list", "result tasks/cancel",
+			"notification notifications/tasks/status"),
+	},
+}
+
+// A taskKey names a task: the lane on which the side that runs it sends, and a key of the id,
+// which is "" if there is none.
+type taskKey struct {
+	lane tap.Lane
+	id   string
+}
+
+func taskOf(lane tap.Lane, id jsonrpc.Value) taskKey {
+	return taskKey{lane, string(jsonrpc.AppendKey(nil, id))}
+}
+
+// onTaskMade selects the results that may create a task, and onTasks also those that describe
+// tasks.
+var (
+	onTaskMade = []string{"result tools/call", "result sampling/createMessage", "result elicitation/create"}
+	onTasks    = append([]string{"result tasks/get", "result tasks/cancel", "result tasks/list", "notification notifications/tasks/status"}, onTaskMade...)
+)
+
+// madeTask returns the task that a result creates, nil if it does not.
+func madeTask(m *Message) jsonrpc.Value {
+	if task := m.Outcome().Get("task"); task.IsObject() && m.Request.Params.Get("task") != nil {
+		return task
+	}
+	return nil
+}
+
+// reportedTasks yields the tasks that a message describes, with their paths.
+func reportedTasks(m *Message) iter.Seq2[string, jsonrpc.Value] {
+	return func(yield func(string, jsonrpc.Value) bool) {
+		switch {
+		case m.Kind == jsonrpc.Response && !m.Outcome().IsObject():
+		case m.Request == nil:
+			yield("$.params", m.Parameters())
+		case m.Request.Method == "tasks/list":
+			for _, task := range m.Outcome().Get("tasks").Each {
+				if !yield("$.result.tasks[*]", task) {
+					return
+				}
+			}
+		case strings.HasPrefix(m.Request.Method, "tasks/"):
+			yield("$.result", m.Outcome())
+		default:
+			if task := madeTask(m); task != nil {
+				yield("$.result.task", task)
+			}
+		}
+	}
+}
+
+// relatedTask returns the taskId in the metadata of params or a result.
+func relatedTask(v jsonrpc.Value) jsonrpc.Value {
+	return v.Get("_meta", jsonrpc.MetaPrefix+"related-task", "taskId")
+}
+
+// sameValue reports whether two strings or numbers are equal.
+func sameValue(a, b jsonrpc.Value) bool {
+	return string(jsonrpc.AppendKey(nil, a)) == string(jsonrpc.AppendKey(nil, b))
+}
+
+// isTerminal reports whether a status of a task is terminal.
+func isTerminal(status string) bool {
+	return status == "completed" || status == "failed" || status == "cancelled"
+}
+
+// createdTask judges task-02.
+func createdTask(m *Message, v *Verdict) {
+	if m.Request.Params.Get("task") == nil || !m.Outcome().IsObject() {
+		return
+	}
+	task, subject := m.Outcome().Get("task"), m.Request.Method
+	if task == nil {
+		capabilities := m.Session.Server
+		tool := m.Session.Tools[m.Request.Params.Get("name").Decoded()]
+		support := tool.Get("execution", "taskSupport").Decoded()
+		if m.Lane == tap.ToServer {
+			capabilities = m.Session.Client
+		}
+		switch {
+		case capabilities == nil || m.Lane == tap.ToClient && tool == nil:
+			v.Skip("whether tasks are supported is not known")
+		case !declares(capabilities, append([]string{"tasks", "requests"}, strings.Split(subject, "/")...)...):
+			v.Hold()
+		case m.Lane == tap.ToClient && support != "optional" && support != "required":
+			v.Hold() // see cap-11
+		default:
+			v.Violate(subject, "$.result.task", "missing")
+		}
+		return
+	}
+	v.clean(func() {
+		if !v.want(task, anObject, subject, "$.result.task") {
+			return
+		}
+		for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt", "ttl"} {
+			if task.Get(name) == nil {
+				v.Violate(subject, "$.result.task."+name, "missing")
+			}
+		}
+		if status := task.Get("status"); status != nil && status.Decoded() != "working" {
+			v.Observe(subject, "$.result.task.status", string(status))
+		}
+	})
+}
+
+// taskTimes judges task-04.
+func taskTimes(v *Verdict, task jsonrpc.Value, subject, path string) {
+	made := path == "$.result.task" // see task-02 for what is missing
+	for _, name := range []string{"createdAt", "lastUpdatedAt"} {
+		value := task.Get(name)
+		if made && value == nil || !v.need(value, aString, subject, path+"."+name) {
+			continue
+		}
+		// RFC 3339, which the specification refers to, also allows a space and small letters.
+		if !timestamps.MatchString(strings.ToUpper(strings.Replace(value.Decoded(), " ", "T", 1))) && !isMasked(value) {
+			v.Violate(subject, path+"."+name, string(value))
+		}
+	}
+	ttl := task.Get("ttl")
+	if !(made && ttl == nil) && !isNull(ttl) && !isInteger(ttl) {
+		v.Violate(subject, path+".ttl", describe(ttl))
+	}
+}
+
+// A taskState is what was last known of a task.
+type taskState struct {
+	status string
+	// updated is lastUpdatedAt, zero if it cannot be read; frame is that of the message.
+	updated time.Time
+	frame   uint64
+}
+
+func stateOf(m *Message, task jsonrpc.Value) taskState {
+	updated, err := time.Parse(time.RFC3339, task.Get("lastUpdatedAt").Decoded())
+	if err != nil {
+		updated = time.Time{}
+	}
+	return taskState{strings.Clone(task.Get("status").Decoded()), updated, m.Entry.Frame.Seq}
+}
+
+// terminalForGood judges task-03.
+func terminalForGood(*Session) Hooks {
+	ended := bounded.Map[taskKey, taskState]{Max: maxKnown}
+	return Hooks{On: onTasks, Message: func(m *Message, v *Verdict) {
+		for path, task := range reportedTasks(m) {
+			key := taskOf(m.Lane, task.Get("taskId"))
+			now := stateOf(m, task)
+			before, ok := ended.Get(key)
+			switch {
+			case key.id == "" || now.status == "" || path == "$.result.task":
+			case !ok && isTerminal(now.status):
+				ended.Put(key, now)
+			case !ok:
+			case now.status == before.status:
+				v.Hold()
+			case m.Request != nil && m.Request.Method == "tasks/cancel": // see task-07
+			case m.Request != nil && m.Request.Ref.Seq > before.frame, !before.updated.IsZero() && now.updated.After(before.updated):
+				v.Violate(m.Subject(), path+".status", now.status+" after "+before.status)
+			default:
+				v.Skip("the order of two messages is not known")
+			}
+		}
+	}}
+}
+
+// blockingResult judges task-05.
+func blockingResult(*Session) Hooks {
+	answered := bounded.Map[taskKey, uint64]{Max: maxKnown} // the frame of the result
+	return Hooks{On: []string{"result tasks/result", "result tasks/get"}, Message: func(m *Message, v *Verdict) {
+		id := m.Request.Params.Get("taskId")
+		key := taskOf(m.Lane, id)
+		switch {
+		case key.id == "" || !m.Outcome().IsObject():
+		case m.Request.Method == "tasks/result":
+			answered.Put(key, m.Entry.Frame.Seq)
+			got := relatedTask(m.Outcome())
+			v.Check(sameValue(got, id), "tasks/result", "$.result._meta", describe(got))
+		default:
+			frame, ok := answered.Get(key)
+			if status := m.Outcome().Get("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
+				v.Check(isTerminal(status), "tasks/get", "$.result.status", status+" after the result")
+			}
+		}
+	}}
+}
+
+// cancelledTask judges task-07.
+func cancelledTask(*Session) Hooks {
+	states := bounded.Map[taskKey, taskState]{Max: maxKnown}
+	judge := func(m *Message, v *Verdict) {
+		state, ok := states.Get(taskOf(m.Lane, m.Request.Params.Get("taskId")))
+		ended := ok && isTerminal(state.status) && state.frame < m.Request.Ref.Seq
+		switch {
+		case m.Kind == jsonrpc.ErrorResponse && ended:
+			v.Check(m.ErrorCode == "-32602", "tasks/cancel", "$.error.code", m.ErrorCode)
+		case m.Kind == jsonrpc.ErrorResponse:
+			v.Skip("the status before is not known")
+		case ended:
+			v.Violate("tasks/cancel", "$.result", "a result although the task was "+state.status)
+		default:
+			status := m.Outcome().Get("status")
+			v.Check(status.Decoded() == "cancelled", "tasks/cancel", "$.result.status", describe(status))
+		}
+	}
+	return Hooks{On: append([]string{"error tasks/cancel"}, onTasks...), Message: func(m *Message, v *Verdict) {
+		if m.Request != nil && m.Request.Method == "tasks/cancel" {
+			judge(m, v)
+		}
+		if m.Kind == jsonrpc.ErrorResponse {
+			return
+		}
+		for _, task := range reportedTasks(m) {
+			states.Put(taskOf(m.Lane, task.Get("taskId")), stateOf(m, task))
+		}
+	}}
+}
+
+// isUnknownTask matches how errors say that a task does not exist.
+var isUnknownTask = regexp.MustCompile(`(?i)\btask\b.*(?:not found|does ?n[o']t exist|expired|unknown)|unknown task|no such task`)
+
+// polling judges task-09.
+func polling(*Session) Hooks {
+	type poll struct {
+		interval, last time.Duration
+		polled         bool
+	}
+	polls := bounded.Map[taskKey, poll]{Max: maxKnown}
+	return Hooks{On: append([]string{"request tasks/get"}, onTasks...), Message: func(m *Message, v *Verdict) {
+		at := m.Entry.Frame.At
+		if m.Kind == jsonrpc.Request {
+			key := taskOf(other(m.Lane), m.Parameters().Get("taskId"))
+			p, ok := polls.Get(key)
+			if !ok {
+				return
+			}
+			if p.polled && p.interval > 0 {
+				apart := at - p.last
+				v.Check(apart >= p.interval/10*9, "tasks/get", "$.params.taskId", "after "+apart.String()+", pollInterval is "+p.interval.String())
+			}
+			p.last, p.polled = at, true
+			polls.Put(key, p)
+			return
+		}
+		for _, task := range reportedTasks(m) {
+			key := taskOf(m.Lane, task.Get("taskId"))
+			p, _ := polls.Get(key)
+			if ms, err := strconv.ParseInt(string(task.Get("pollInterval")), 10, 32); err == nil {
+				p.interval = time.Duration(ms) * time.Millisecond
+			}
+			if m.Kind == jsonrpc.Notification {
+				p.polled = false // the client may ask for what has changed
+			}
+			polls.Put(key, p)
+		}
+	}}
+}
