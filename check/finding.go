@@ -144,7 +144,7 @@ func (v *Verdict) Hold() {
 // known reports whether the rule is judged in the revision, which may not be known where a
 // rule judges frames and exchanges.
 func (v *Verdict) known() bool {
-	if v.rule.ClassIn(v.revision) != 0 {
+	if v.judged() {
 		return true
 	}
 	if v.revision == "" {
@@ -152,6 +152,9 @@ func (v *Verdict) known() bool {
 	}
 	return false
 }
+
+// judged reports whether the rule is judged in the revision.
+func (v *Verdict) judged() bool { return v.rule.ClassIn(v.revision) != 0 }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
