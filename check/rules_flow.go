@@ -288,23 +288,34 @@ func progressIncreases(*Session) Hooks {
 		exchange uint64
 		token    string
 	}
-	last := bounded.Map[key, float64]{Max: maxRequests}
+	last := bounded.Map[key, string]{Max: maxRequests}
 	return Hooks{
 		On: []string{onProgress},
 		Message: func(m *Message, v *Verdict) {
-			progress, ok := number(m.Parameters().Get("progress"))
-			token := m.Parameters().Get("progressToken")
-			if !ok || m.Part.Role != session.RoleProgress || m.Part.Guess || len(token) > maxText {
+			progress, token := m.Parameters().Get("progress"), m.Parameters().Get("progressToken")
+			if progress.Class() != '0' || len(progress) > maxText || m.Part.Role != session.RoleProgress || m.Part.Guess || len(token) > maxText {
 				return // see flow-03 and flow-16
 			}
 			k := key{m.Part.Call, m.Entry.Frame.Exchange, string(token)}
 			before, known := last.Get(k)
-			last.Put(k, progress)
+			last.Put(k, string(progress))
 			if known {
-				v.Check(progress > before, m.aboutRequest(), "$.params.progress", fmt.Sprintf("%v after %v", progress, before))
+				v.Check(less(before, string(progress)), m.aboutRequest(), "$.params.progress", string(progress)+" after "+before)
 			}
 		},
 	}
+}
+
+// less reports whether a number is less than another.
+func less(a, b string) bool {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	if errX == nil && errY == nil {
+		return x < y
+	}
+	p, _ := strconv.ParseFloat(a, 64)
+	q, _ := strconv.ParseFloat(b, 64)
+	return p < q
 }
 
 // progressStops judges flow-05.

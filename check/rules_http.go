@@ -450,6 +450,22 @@ var rulesHTTP = []Rule{
 		New:    authorized,
 	},
 	{
+		ID: "http-47", Class: "should", In: "C-E", Side: "server", Transport: "http",
+		Text:   "A 401 tells where the metadata of the protected resource is, in resource_metadata of WWW-Authenticate. From 2025-11-25 on a well-known URI is as good.",
+		Source: "C:basic/authorization#authorization-server-location; D:basic/authorization#protected-resource-metadata-discovery-requirements; E:basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements",
+		Fix:    "Send WWW-Authenticate: Bearer with resource_metadata.",
+		New: refusals(func(x *Exchange, v *Verdict) {
+			bearer, _ := x.challenge()
+			switch {
+			case x.Response.Status != 401 || bearer == nil: // see auth-01; another scheme is that of the server
+			case bearer["resource_metadata"] == "" && x.Revision != jsonrpc.Rev20250618:
+				v.Skip("the server may have a well-known URI")
+			default:
+				v.Check(bearer["resource_metadata"] != "", "resource_metadata", "", "missing")
+			}
+		}),
+	},
+	{
 		ID: "http-48", Class: "client-breaking", In: "A-E", Side: "server", Transport: "http",
 		Text:   "An event stream is ill-formed: data that is no message, or a message in an event that is not named message.",
 		Source: "WHATWG HTML 9.2.6; observed: the TypeScript SDK ignores events with another name",
