@@ -1,4 +1,526 @@
 package check
 
-// rulesFlow are about progress, cancellation and logs.
-var rulesFlow = []Rule{}
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+const (
+	sourceProgress  = "A-D:basic/utilities/progress#progress-flow; E:basic/patterns/progress#progress-flow"
+	sourceCancelled = "A-D:basic/utilities/cancellation#behavior-requirements; E:basic/patterns/cancellation#behavior-requirements"
+	onProgress      = "notification notifications/progress"
+	onCancelled     = "notification notifications/cancelled"
+	onLog           = "notification notifications/message"
+)
+
+// rulesFlow are about progress, cancellation, timeouts, pagination and log messages.
+var rulesFlow = []Rule{
+	{
+		ID: "flow-01", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "progressToken is a string or an integer, in the request and in the notification.",
+		Source: sourceProgress + "; schema ProgressToken",
+		Fix:    "Use the request id or a counter as the token.",
+		New: each(func(m *Message, v *Verdict) {
+			token, path := m.Parameters().Get("_meta").Get("progressToken"), "$.params._meta.progressToken"
+			if m.Kind == jsonrpc.Notification {
+				token, path = m.Parameters().Get("progressToken"), "$.params.progressToken"
+			} else if token == nil {
+				return
+			}
+			v.Check(token.Class() == '"' || isInteger(token), m.Method, path, describe(token))
+		}, "request", onProgress),
+	},
+	{
+		ID: "flow-02", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "A progress token is unique among the active requests of its sender.",
+		Source: sourceProgress,
+		Fix:    "Give every request its own token.",
+		New: func(s *Session) Hooks {
+			hasID := false // the session has an id, so that it is one client
+			watch := func(m *Message) { hasID = hasID || Field(m.head(), sessionID) != nil }
+			return Hooks{Watch: watch, Call: func(c *session.Call, v *Verdict) {
+				r, ok := s.requests.Get(c.Ref)
+				if !ok || r.Params.Get("_meta").Get("progressToken") == nil {
+					return
+				}
+				switch clash := c.Notes&session.NoteTokenClash != 0; {
+				case clash && s.Transport == "http" && !hasID:
+					v.Skip("the requests may be those of several clients")
+				default:
+					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Params.Get("_meta").Get("progressToken")))
+				}
+			}}
+		},
+	},
+	{
+		ID: "flow-03", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "A progress notification names a token that the other side gave in a request.",
+		Source: "A-D:basic/utilities/progress#behavior-requirements; E:basic/patterns/progress#behavior-requirements",
+		Fix:    "Send progress only when the request has a token, and echo it unchanged.",
+		New: each(func(m *Message, v *Verdict) {
+			switch token := m.Parameters().Get("progressToken"); {
+			case token.Class() != '"' && !isInteger(token): // see flow-01
+			case m.Part.Role == session.RoleProgress:
+				v.Hold()
+			case m.Part.Role != session.RoleUnmatched:
+			case !m.Session.Start || m.Session.Gap:
+				v.Skip("requests from before the recording are not known")
+			default:
+				v.Violate("", "$.params.progressToken", string(token))
+			}
+		}, onProgress),
+	},
+	{
+		ID: "flow-04", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "progress increases with each notification for a token, within one stream.",
+		Source: sourceProgress,
+		Fix:    "Report a growing count; leave out updates without progress.",
+		New:    progressIncreases,
+	},
+	{
+		ID: "flow-05", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "Progress stops with the response.",
+		Source: "A-D:basic/utilities/progress#behavior-requirements; E:basic/patterns/progress#implementation-notes",
+		Fix:    "Await pending progress notifications before responding.",
+		New:    progressStops,
+	},
+	{
+		ID: "flow-06", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "notifications/cancelled names a request that its own sender issued. Crossing with the response is no violation.",
+		Source: sourceCancelled,
+		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
+		New: each(func(m *Message, v *Verdict) {
+			id := m.Parameters().Get("requestId")
+			switch {
+			case id == nil || m.Revision == jsonrpc.Rev20260728 && m.Lane == tap.ToClient: // see flow-07 and flow-08
+			case m.Part.Role == session.RoleCancel:
+				v.Hold()
+			case m.Part.Role != session.RoleUnmatched:
+			case !m.Session.Start || m.Session.Gap:
+				v.Skip("requests from before the recording are not known")
+			default:
+				v.Violate("", "$.params.requestId", string(id))
+			}
+		}, onCancelled),
+	},
+	{
+		ID: "flow-07", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "notifications/cancelled has a requestId.",
+		Source: "schema CancelledNotification, CancelledNotificationParams",
+		Fix:    "Add requestId.",
+		New: each(func(m *Message, v *Verdict) {
+			id := m.Parameters().Get("requestId")
+			v.Check(id != nil && id.Class() != 'n', "", "$.params.requestId", describe(id))
+		}, onCancelled),
+	},
+	{
+		ID: "flow-08", Class: "must", In: "E", Side: "server", Transport: "any",
+		Text:   "A server sends notifications/cancelled only for the id of a subscriptions/listen.",
+		Source: "E:basic/patterns/cancellation",
+		Fix:    "Answer other requests with a result or an error.",
+		New:    cancelsListen,
+	},
+	{
+		ID: "flow-09", Class: "should", In: "A-E", Side: "both", Transport: "any",
+		Text:   "After a request is cancelled no response is sent for it; one within a second may have been under way.",
+		Source: "A-D:basic/utilities/cancellation#behavior-requirements; E:basic/transports/stdio#cancellation, E:basic/patterns/cancellation#behavior-requirements",
+		Fix:    "Check the cancel flag before sending.",
+		New:    silentAfterCancel,
+	},
+	{
+		ID: "flow-10", Class: "must", In: "D", Side: "both", Transport: "any",
+		Text:   "A request that became a task is cancelled with tasks/cancel, not notifications/cancelled.",
+		Source: "D:basic/utilities/cancellation#behavior-requirements; schema CancelledNotificationParams",
+		Fix:    "Send tasks/cancel with the id of the task.",
+		New:    taskCancelled,
+	},
+	{
+		ID: "flow-11", Class: "must", In: "A-E", Side: "server", Transport: "any",
+		Text:   "notifications/message comes only from servers that declare logging.",
+		Source: "A-E:server/utilities/logging#capabilities",
+		Fix:    "Declare logging, or log to stderr.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Session.Server == nil {
+				v.Skip("the capabilities of the server are not known")
+				return
+			}
+			v.Check(m.Session.Server.Get("logging") != nil, "logging", "$.method", m.Method)
+		}, onLog),
+	},
+	{
+		ID: "flow-12", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "A log level is one of debug, info, notice, warning, error, critical, alert and emergency.",
+		Source: "A-E:server/utilities/logging#log-levels; schema LoggingLevel",
+		Fix:    "Map warn to warning and fatal to critical.",
+		New: each(func(m *Message, v *Verdict) {
+			level, path := m.Parameters().Get("level"), "$.params.level"
+			if m.Kind == jsonrpc.Request && m.Method != "logging/setLevel" {
+				path = "$.params._meta['" + logLevelMember + "']"
+				if level = m.Parameters().Get("_meta").Get(logLevelMember); level == nil || m.Revision != jsonrpc.Rev20260728 {
+					return
+				}
+			}
+			v.Check(slices.Contains(logLevels, level.Decoded()), m.Method, path, describe(level))
+		}, onLog, "request"),
+	},
+	{
+		ID: "flow-13", Class: "observation", In: "A-D", Side: "server", Transport: "any",
+		Text:   "A log message is below the level last set with logging/setLevel.",
+		Source: "schema SetLevelRequest",
+		Fix:    "Filter by the level that was set.",
+		New:    levelObserved,
+	},
+	{
+		ID: "flow-14", Class: "must", In: "E", Side: "server", Transport: "any",
+		Text:   "notifications/message is sent only for a request whose _meta has io.modelcontextprotocol/logLevel, at or above that level, on its stream and before its response.",
+		Source: "E:server/utilities/logging#per-request-log-level",
+		Fix:    "Read the level from the request; without it send no log messages.",
+		New:    logsRequested,
+	},
+	{
+		ID: "flow-15", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A log message has something that looks like a credential.",
+		Source: "A-E:server/utilities/logging#security",
+		Fix:    "Redact secrets before logging.",
+		New: each(func(m *Message, v *Verdict) {
+			what := credential.FindString(string(m.Params[:min(len(m.Params), maxParams)]))
+			v.Check(what == "", m.Parameters().Get("logger").Decoded(), "$.params.data", hideCredential(what))
+		}, onLog),
+	},
+	{
+		ID: "flow-16", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "progress is present and a number, and so is total if it is present.",
+		Source: "schema ProgressNotification, ProgressNotificationParams",
+		Fix:    "Send numbers, not strings or percentages with a sign.",
+		New: each(func(m *Message, v *Verdict) {
+			progress, total := m.Parameters().Get("progress"), m.Parameters().Get("total")
+			if progress.Class() == '0' && (total == nil || total.Class() == '0') {
+				v.Hold()
+			}
+			if progress.Class() != '0' {
+				v.Violate("progress", "$.params.progress", describe(progress))
+			}
+			if total != nil && total.Class() != '0' {
+				v.Violate("total", "$.params.total", string(total))
+			}
+		}, onProgress),
+	},
+	{
+		ID: "flow-17", Class: "observation", In: "A-E", Side: "both", Transport: "any",
+		Text:   "progress is greater than total.",
+		Source: sourceProgress,
+		Fix:    "Leave total out when it is only a guess.",
+		New: each(func(m *Message, v *Verdict) {
+			progress, ok := number(m.Parameters().Get("progress"))
+			total, both := number(m.Parameters().Get("total"))
+			if ok && both {
+				v.Check(progress <= total, m.aboutRequest(), "$.params.progress", fmt.Sprintf("%v of %v", progress, total))
+			}
+		}, onProgress),
+	},
+	{
+		ID: "flow-18", Class: "observation", In: "A-E", Side: "client", Transport: "any",
+		Text:   "The same tools/call is sent again while the fate of the first is unknown, and the tool is marked neither readOnlyHint nor idempotentHint: the effect may happen twice.",
+		Source: sourceCancelled + "; schema ToolAnnotations",
+		Fix:    "Ask the server for the state first, or pass an idempotency key as an argument.",
+		New:    repeatedCalls,
+	},
+}
+
+// logLevelMember is the member of _meta that requests log messages.
+const logLevelMember = jsonrpc.MetaPrefix + "logLevel"
+
+// logLevels are the levels, the least severe first.
+var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// credential matches the forms of well-known secrets.
+var credential = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[0-9A-Za-z]{36,}|\bgithub_pat_[0-9A-Za-z_]{22,}|` +
+	`\bglpat-[0-9A-Za-z_-]{20,}|\bxox[abprs]-[0-9A-Za-z-]{20,}|\bsk-[0-9A-Za-z_-]{32,}|\bAIza[0-9A-Za-z_-]{35}\b|` +
+	`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}|\b[Bb]earer [0-9A-Za-z._~+/-]{24,}=*`)
+
+// hideCredential returns the beginning of a secret: a finding must not spread it.
+func hideCredential(text string) string {
+	if i := strings.IndexByte(text, ' '); i >= 0 && strings.HasPrefix(strings.ToLower(text), "bearer") {
+		return text[:i+5] + "…"
+	}
+	if strings.HasPrefix(text, "-----") {
+		return text
+	}
+	return text[:min(len(text), 8)] + "…"
+}
+
+// number returns the value of a number.
+func number(v jsonrpc.Value) (float64, bool) {
+	if v.Class() != '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(string(v), 64)
+	return n, err == nil
+}
+
+// isInteger reports whether a value is an integer, which may be written as 1.0.
+func isInteger(v jsonrpc.Value) bool {
+	n, ok := number(v)
+	return ok && n == float64(int64(n))
+}
+
+// aboutRequest returns the method of the request that a notification belongs to.
+func (m *Message) aboutRequest() string {
+	if r, ok := m.Session.requests.Get(m.Part.Call); ok {
+		return r.Method
+	}
+	return ""
+}
+
+// progressIncreases judges flow-04.
+func progressIncreases(*Session) Hooks {
+	type key struct {
+		call     session.Ref
+		exchange uint64
+		token    string
+	}
+	last := bounded.Map[key, string]{Max: maxRequests}
+	return Hooks{
+		On: []string{onProgress},
+		Message: func(m *Message, v *Verdict) {
+			progress, token := m.Parameters().Get("progress"), m.Parameters().Get("progressToken")
+			if progress.Class() != '0' || len(progress) > maxText || m.Part.Role != session.RoleProgress || m.Part.Guess || len(token) > maxText {
+				return // see flow-03 and flow-16
+			}
+			k := key{m.Part.Call, m.Entry.Frame.Exchange, string(token)}
+			before, known := last.Get(k)
+			last.Put(k, string(progress))
+			if known {
+				v.Check(less(before, string(progress)), m.aboutRequest(), "$.params.progress", string(progress)+" after "+before)
+			}
+		},
+	}
+}
+
+// less reports whether a number is less than another.
+func less(a, b string) bool {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	if errX == nil && errY == nil {
+		return x < y
+	}
+	p, _ := strconv.ParseFloat(a, 64)
+	q, _ := strconv.ParseFloat(b, 64)
+	return p < q
+}
+
+// progressStops judges flow-05.
+func progressStops(*Session) Hooks {
+	answered := bounded.Map[session.Ref, uint64]{Max: maxRequests} // the exchange of the response, by call
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Path == "$" && m.Part.Role == session.RoleResponse {
+				answered.Put(m.Part.Call, m.Entry.Frame.Exchange)
+			}
+		},
+		On: []string{onProgress},
+		Message: func(m *Message, v *Verdict) {
+			exchange, over := answered.Get(m.Part.Call)
+			switch {
+			case m.Part.Role != session.RoleProgress || m.Part.Guess:
+			case !m.Part.Late:
+				v.Hold()
+			case !over: // it was cancelled
+			case exchange != m.Entry.Frame.Exchange:
+				v.Skip("the order of two streams is not known")
+			default:
+				v.Violate("", "$.method", "progress after the response")
+			}
+		},
+	}
+}
+
+// cancelsListen judges flow-08.
+func cancelsListen(s *Session) Hooks {
+	listens := bounded.Map[session.Ref, bool]{Max: maxRequests}
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Kind == jsonrpc.Request && m.Method == "subscriptions/listen" && m.Path == "$" {
+				listens.Put(m.Part.Message, true)
+			}
+		},
+		On: []string{onCancelled},
+		Message: func(m *Message, v *Verdict) {
+			_, ok := listens.Get(m.Part.Call)
+			switch id := m.Parameters().Get("requestId"); {
+			case id == nil: // see flow-07
+			case ok:
+				v.Hold()
+			case m.Part.Role == session.RoleUnmatched && (!s.Start || s.Gap):
+				v.Skip("requests from before the recording are not known")
+			default:
+				v.Violate("", "$.params.requestId", string(id))
+			}
+		},
+	}
+}
+
+// silentAfterCancel judges flow-09.
+func silentAfterCancel(*Session) Hooks {
+	cancelled := bounded.Map[session.Ref, time.Duration]{Max: maxRequests} // by request
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Method == "notifications/cancelled" && m.Part.Role == session.RoleCancel && !m.Part.Late {
+				if _, again := cancelled.Get(m.Part.Call); !again {
+					cancelled.Put(m.Part.Call, m.Entry.Frame.At)
+				}
+			}
+		},
+		On: []string{"result", "error"},
+		Message: func(m *Message, v *Verdict) {
+			at, ok := cancelled.Get(m.Part.Call)
+			if !ok || m.Path != "$" || m.Part.Role != session.RoleLate {
+				return
+			}
+			after := m.Entry.Frame.At - at
+			v.Check(after <= time.Second, m.Subject(), "$", fmt.Sprintf("a response %v after the cancellation", after.Round(time.Millisecond)))
+		},
+	}
+}
+
+// taskCancelled judges flow-10.
+func taskCancelled(*Session) Hooks {
+	tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
+				m.Request.Params.Get("task") != nil && m.Outcome().Get("task", "taskId") != nil {
+				tasks.Put(m.Part.Call, true)
+			}
+		},
+		On: []string{onCancelled},
+		Message: func(m *Message, v *Verdict) {
+			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
+				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Parameters().Get("requestId")))
+			}
+		},
+	}
+}
+
+// levelObserved judges flow-13.
+func levelObserved(*Session) Hooks {
+	level := -1 // none was set
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
+				level = slices.Index(logLevels, m.Request.Params.Get("level").Decoded())
+			}
+		},
+		On: []string{onLog},
+		Message: func(m *Message, v *Verdict) {
+			own := m.Parameters().Get("level").Decoded()
+			if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
+				v.Check(i >= level, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
+			}
+		},
+	}
+}
+
+// listening stands for the level of a subscription.
+const listening = -2
+
+// logsRequested judges flow-14. On stdio a log message does not name its request.
+func logsRequested(s *Session) Hooks {
+	open := bounded.Map[session.Ref, int]{Max: maxRequests} // levels of open requests on stdio
+	streams := bounded.Map[uint64, int]{Max: maxRequests}   // levels by exchange, -1 for none
+	return Hooks{
+		Watch: func(m *Message) {
+			switch {
+			case m.Path != "$":
+			case m.Kind == jsonrpc.Request && m.Lane == tap.ToServer:
+				level := slices.Index(logLevels, m.Parameters().Get("_meta").Get(logLevelMember).Decoded())
+				if m.Method == "subscriptions/listen" {
+					level = listening
+				}
+				if m.Entry.Frame.Exchange != 0 {
+					streams.Put(m.Entry.Frame.Exchange, level)
+				} else if level >= 0 {
+					open.Put(m.Part.Message, level)
+				}
+			case m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse:
+				open.Delete(m.Part.Request)
+			}
+		},
+		On: []string{onLog},
+		Message: func(m *Message, v *Verdict) {
+			own := m.Parameters().Get("level").Decoded()
+			rank := slices.Index(logLevels, own)
+			if rank < 0 {
+				return // see flow-12
+			}
+			asked, known := -1, true
+			if m.Entry.Frame.Exchange != 0 {
+				asked, known = streams.Get(m.Entry.Frame.Exchange)
+			}
+			for _, level := range open.All {
+				if asked < 0 || level < asked {
+					asked = level
+				}
+			}
+			switch {
+			case !known || !s.Start || s.Gap:
+				v.Skip("requests from before the recording are not known")
+			case asked == listening: // see sub-04
+			case asked < 0:
+				v.Violate(m.Parameters().Get("logger").Decoded(), "$.method", "no request asks for log messages")
+			default:
+				v.Check(rank >= asked, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[asked])
+			}
+		},
+	}
+}
+
+// repeatedCalls judges flow-18.
+func repeatedCalls(s *Session) Hooks {
+	open := bounded.Map[string, session.Ref]{Max: maxRequests} // calls whose fate is not known, by name and arguments
+	return Hooks{
+		Watch: func(m *Message) {
+			if (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && m.Request != nil && m.Request.Method == "tools/call" {
+				open.Delete(callKey(m.Request.Params))
+			}
+		},
+		On: []string{"request tools/call"},
+		Message: func(m *Message, v *Verdict) {
+			params := m.Parameters()
+			key := callKey(params)
+			if key == "" || params.Get("inputResponses") != nil || params.Get("requestState") != nil || m.Part.Role != session.RoleRequest {
+				return
+			}
+			_, again := open.Get(key)
+			open.Put(key, m.Part.Message)
+			if !again {
+				return
+			}
+			tool := s.Tools[params.Get("name").Decoded()]
+			if tool == nil {
+				v.Skip("the definition of the tool is not in the recording")
+				return
+			}
+			hints := tool.Get("annotations")
+			v.Check(hints.Get("readOnlyHint").IsTrue() || hints.Get("idempotentHint").IsTrue(), m.Subject(), "$.params", "the same call again")
+		},
+	}
+}
+
+// callKey identifies a tool and its arguments, "" if they are too long to be kept.
+func callKey(params jsonrpc.Value) string {
+	arguments := params.Get("arguments")
+	if params == nil || len(arguments) > 4<<10 {
+		return ""
+	}
+	return params.Get("name").Decoded() + "\x00" + string(arguments)
+}

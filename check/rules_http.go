@@ -1,4 +1,1163 @@
 package check
 
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// Sources of many rules.
+const (
+	sourceSending  = "B-D:basic/transports#sending-messages-to-the-server; E:basic/transports/streamable-http#sending-messages"
+	sourceStreams  = "B-D:basic/transports#listening-for-messages-from-the-server"
+	sourceSessions = "B-D:basic/transports#session-management"
+	sourceResuming = "B-D:basic/transports#resumability-and-redelivery"
+)
+
 // rulesHTTP are about Streamable HTTP, HTTP+SSE and their headers.
-var rulesHTTP = []Rule{}
+var rulesHTTP = []Rule{
+	{
+		ID: "http-01", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "Client messages travel by POST to the MCP endpoint, never in the body of another method.",
+		Source: sourceSending,
+		Fix:    "Use POST.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.sends() {
+				v.Check(x.Request.Method == "POST", x.Request.Method, "", x.Request.Method)
+			}
+		}),
+	},
+	{
+		ID: "http-02", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "The Accept header of every POST lists both application/json and text/event-stream; */* alone does not list them.",
+		Source: sourceSending,
+		Fix:    "Send Accept: application/json, text/event-stream.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.Request.Method == "POST" && x.sends() {
+				v.Check(x.accepts("application/json") && x.accepts(eventStream), "Accept", "", fieldText(x.Request, "Accept"))
+			}
+		}),
+	},
+	{
+		ID: "http-03", Class: "observation", In: "B-E", Side: "client", Transport: "http",
+		Text:   "The Content-Type of a POST is not application/json. The specification does not say so in words, but servers answer 415.",
+		Source: "RFC 9110 s8.3",
+		Fix:    "Send Content-Type: application/json.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.Request.Method == "POST" && x.sends() {
+				v.Check(mediaType(x.Request) == "application/json", "Content-Type", "", fieldText(x.Request, "Content-Type"))
+			}
+		}),
+	},
+	{
+		ID: "http-04", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "The body of a POST is a request or a notification, never a response.",
+		Source: "E:basic/transports/streamable-http#sending-messages",
+		Fix:    "Answer requests for input with a retry of the request.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Path != "$" || m.Entry.Frame.Form != tap.FormBody {
+				return
+			}
+			isResponse := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
+			v.Check(!isResponse, m.Subject(), "$", "a response")
+		}, "message"),
+	},
+	{
+		ID: "http-05", Class: "must", In: "B-E", Side: "server", Transport: "http",
+		Text:   "A POST of only notifications or responses that is accepted is answered 202 without a body.",
+		Source: sourceSending,
+		Fix:    "Answer 202 with an empty body, not 200, 204 or a text such as Accepted.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if !x.tells() || !x.answered(2) || x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
+				return // see http-06
+			}
+			body := x.Others > 0 || x.Has(tap.ToClient, jsonrpc.Request, jsonrpc.Notification, jsonrpc.Response, jsonrpc.Invalid)
+			text := strconv.Itoa(x.Response.Status)
+			if body {
+				text += " with a body"
+			}
+			v.Check(x.Response.Status == 202 && !body, x.about(), "", text)
+		}),
+	},
+	{
+		ID: "http-06", Class: "must", In: "B-E", Side: "server", Transport: "http",
+		Text:   "A notification or response that is not accepted gets an HTTP error status: a JSON-RPC error does not come with a 2xx status.",
+		Source: sourceSending,
+		Fix:    "Answer 400 or another error status.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
+				v.Check(x.Response.Status >= 400, x.about(), "", strconv.Itoa(x.Response.Status))
+			}
+		}),
+	},
+	{
+		ID: "http-07", Class: "must", In: "B-E", Side: "server", Transport: "http",
+		Text:   "A 2xx answer to a POST with a request has the Content-Type application/json or text/event-stream; parameters are allowed.",
+		Source: sourceSending,
+		Fix:    "Set the content type; do not answer a request with 202.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if !x.asks() || !x.answered(2) {
+				return
+			}
+			media := mediaType(x.Response)
+			text := fmt.Sprintf("%d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
+			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
+		}),
+	},
+	{
+		ID: "http-08", Class: "should", In: "B-E", Side: "server", Transport: "http",
+		Text:   "The event stream of a POST ends after the response to its request; one that is open 5 seconds later is reported. In E it does not end before it.",
+		Source: sourceSending,
+		Fix:    "Close the stream after the response.",
+		New:    streamable(streamEnds),
+	},
+	{
+		ID: "http-09", Class: "should", In: "B-D", Side: "server", Transport: "http",
+		Text:   "The server does not close the stream of a POST before the response. In D it may after an event with an id.",
+		Source: "B-D:basic/transports#sending-messages-to-the-server",
+		Fix:    "Keep the stream open, or (2025-11-25) send an event with an id, and retry, before closing it.",
+		New:    streamCarriesResponse,
+	},
+	{
+		ID: "http-10", Class: "should@B-D must@E", In: "B-E", Side: "server", Transport: "http",
+		Text:   "Notifications on the stream of a request belong to that request: no progress with the token of another request.",
+		Source: "B-D:basic/transports#sending-messages-to-the-server; E:basic/transports/streamable-http#receiving-messages",
+		Fix:    "Send each notification on the stream of its own request.",
+		New:    progressOnStream,
+	},
+	{
+		ID: "http-11", Class: "must", In: "E", Side: "server", Transport: "http",
+		Text:   "No JSON-RPC request comes on any event stream.",
+		Source: "E:basic/transports/streamable-http#receiving-messages",
+		Fix:    "Return an input_required result instead.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Path == "$" && m.Entry.Frame.Form == tap.FormEvent {
+				v.Check(m.Kind != jsonrpc.Request, m.Method, "$", m.Method)
+			}
+		}, "message"),
+	},
+	{
+		ID: "http-12", Class: "must", In: "B-D", Side: "client", Transport: "http",
+		Text:   "The Accept header of a GET lists text/event-stream.",
+		Source: sourceStreams,
+		Fix:    "Send Accept: text/event-stream.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.Request.Method == "GET" {
+				v.Check(x.accepts(eventStream), "Accept", "", fieldText(x.Request, "Accept"))
+			}
+		}),
+	},
+	{
+		ID: "http-13", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "A GET that accepts text/event-stream is answered with that type or with 405, unless it is refused for another reason.",
+		Source: sourceStreams,
+		Fix:    "Answer 405 when there is no stream to offer, not 404 or a page.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.Request.Method != "GET" || !x.accepts(eventStream) || !x.byServer() {
+				return
+			}
+			switch status := x.Response.Status; {
+			case slices.Contains([]int{400, 401, 403, 406, 409, 429}, status), status >= 500, status/100 == 3,
+				status == 404 && Field(x.Request, sessionID) != nil:
+				return
+			default:
+				media := mediaType(x.Response)
+				v.Check(status == 405 || status/100 == 2 && media == eventStream, "GET", "", strings.TrimSpace(fmt.Sprintf("%d %s", status, media)))
+			}
+		}),
+	},
+	{
+		ID: "http-14", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "No JSON-RPC response comes on the stream of a GET, unless the GET resumes the stream of that request.",
+		Source: sourceStreams,
+		Fix:    "Send the response on the stream of its own POST.",
+		New: each(func(m *Message, v *Verdict) {
+			x := m.exchange()
+			if m.Session.Transport != "http" || m.Entry.Frame.Form != tap.FormEvent || x == nil || x.Request == nil || x.Request.Method != "GET" {
+				return
+			}
+			v.Check(Field(x.Request, "Last-Event-ID") != nil, m.Subject(), "$", "a response on the stream of a GET")
+		}, "result", "error"),
+	},
+	{
+		ID: "http-16", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "Event ids are unique across all streams of a session, except where an event is delivered again.",
+		Source: sourceResuming,
+		Fix:    "Put the id of the stream into the id of the event.",
+		New:    eventIDs,
+	},
+	{
+		ID: "http-17", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "A resumed stream replays only events of the stream that Last-Event-ID came from.",
+		Source: sourceResuming,
+		Fix:    "Look up the stream by the event id before replaying.",
+		New:    replayedEvents,
+	},
+	{
+		ID: "http-18", Class: "should", In: "D", Side: "server", Transport: "http",
+		Text:   "A POST stream whose events carry ids starts with an event that has an id and empty data.",
+		Source: "D:basic/transports#sending-messages-to-the-server",
+		Fix:    "Send an id with an empty data line as the first event.",
+		New:    primingEvent,
+	},
+	{
+		ID: "http-19", Class: "must", In: "D", Side: "client", Transport: "http",
+		Text:   "A reconnect with Last-Event-ID waits at least the last retry milliseconds; 10 % are allowed for clocks.",
+		Source: "D:basic/transports#sending-messages-to-the-server",
+		Fix:    "Honour retry before reconnecting.",
+		New:    reconnectWaits,
+	},
+	{
+		ID: "http-21", Class: "must", In: "B-D", Side: "client", Transport: "http",
+		Text:   "Once issued, the session id is in the header of every later request of the client to the endpoint, except a new initialize.",
+		Source: sourceSessions,
+		Fix:    "Store the header of the initialize response and send it always.",
+		New:    sessionIDSent,
+	},
+	{
+		ID: "http-23", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
+		Source: sourceSessions,
+		Fix:    "Answer 404, not 400 or 200.",
+		New:    deadSession,
+	},
+	{
+		ID: "http-24", Class: "must", In: "B-D", Side: "client", Transport: "http",
+		Text:   "After a 404 to a request with a session id the client starts a new session with an initialize without that header. Requests within a second are taken to be under way.",
+		Source: sourceSessions,
+		Fix:    "Drop the id on 404 and initialize again.",
+		New:    lostSession,
+	},
+	{
+		ID: "http-25", Class: "observation", In: "B-D", Side: "server", Transport: "http",
+		Text:   "The session id first appears on another response than that of initialize, or changes during the session.",
+		Source: sourceSessions,
+		Fix:    "Issue the id once, on the initialize response.",
+		New:    sessionIDIssued,
+	},
+	{
+		ID: "http-27", Class: "must", In: "C-D", Side: "client", Transport: "http",
+		Text:   "MCP-Protocol-Version is on every request after initialization; its value should be the negotiated one.",
+		Source: "C-D:basic/transports#protocol-version-header; C-D:basic/lifecycle#version-negotiation",
+		Fix:    "Send the negotiated version in the header, also on GET and DELETE.",
+		New:    versionHeader,
+	},
+	{
+		ID: "http-28", Class: "must", In: "C-E", Side: "server", Transport: "http",
+		Text:   "An invalid MCP-Protocol-Version is answered 400. Only values that are not a version at all are judged.",
+		Source: "C-D:basic/transports#protocol-version-header; E:basic/transports/streamable-http#protocol-version-header",
+		Fix:    "Check the header against the list of supported versions.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			values := Field(x.Request, versionField)
+			if len(values) != 1 || strings.Contains(values[0], ",") || versionForm.MatchString(values[0]) || !x.byServer() {
+				return // see http-52
+			}
+			v.Check(x.Response.Status/100 != 2, versionField, "", fmt.Sprintf("%d to %q", x.Response.Status, values[0]))
+		}),
+	},
+	{
+		ID: "http-29", Class: "observation", In: "D-E", Side: "server", Transport: "http",
+		Text:   "A server on a loopback address accepts a request with a foreign Origin.",
+		Source: "A-D:basic/transports#security-warning; E:basic/transports/streamable-http",
+		Fix:    "Allow only known origins; this stops DNS rebinding.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			origin, err := url.Parse(strings.Join(Field(x.Request, "Origin"), ""))
+			if err != nil || origin.Host == "" || isLoopback(origin) || !x.byServer() {
+				return
+			}
+			if upstream := x.upstream(v); upstream != nil && isLoopback(upstream) {
+				v.Check(x.Response.Status/100 != 2, "Origin", "", fmt.Sprintf("%d to %s", x.Response.Status, origin))
+			}
+		}),
+	},
+	{
+		ID: "http-30", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "MCP-Protocol-Version is on the POST of every request and equals the version in _meta of the body.",
+		Source: "E:basic/transports/streamable-http#protocol-version-header, #sending-messages",
+		Fix:    "Set the header from the same value as _meta.",
+		New: each(func(m *Message, v *Verdict) {
+			if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
+				m.compareField(v, versionField, own)
+			}
+		}, "request"),
+	},
+	{
+		ID: "http-31", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "Mcp-Method is on the POST of every request and equals method, case included.",
+		Source: "E:basic/transports/streamable-http#standard-request-headers, #case-sensitivity",
+		Fix:    "Copy method into the header.",
+		New:    each(func(m *Message, v *Verdict) { m.compareField(v, "Mcp-Method", m.Method) }, "request"),
+	},
+	{
+		ID: "http-32", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "Mcp-Name is on tools/call and prompts/get, with params.name, and on resources/read, with params.uri, after =?base64?...?= is decoded.",
+		Source: "E:basic/transports/streamable-http#standard-request-headers, #value-encoding",
+		Fix:    "Copy the name or URI into the header.",
+		New: each(func(m *Message, v *Verdict) {
+			if name := m.named(); name != "" {
+				m.compareField(v, "Mcp-Name", name)
+			}
+		}, "request tools/call", "request prompts/get", "request resources/read"),
+	},
+	{
+		ID: "http-33", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "Mcp-Name and Mcp-Param-* values with non-ASCII or control characters, and values that look like the marker itself, are sent as =?base64?...?= in lower case, with valid base64 of UTF-8.",
+		Source: "E:basic/transports/streamable-http#value-encoding",
+		Fix:    "Encode such values.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			for _, f := range x.Request.Header {
+				if !isEncodedField(f[0]) || x.masked(f[0]) {
+					continue
+				}
+				_, ok := decodeField(f[1])
+				v.Check(ok, f[0], "", f[1])
+			}
+		}),
+	},
+	{
+		ID: "http-34", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "Mcp-Param-NAME is present for each argument that is not null and whose schema has x-mcp-header, absent otherwise, and equal in value.",
+		Source: "E:basic/transports/streamable-http#custom-headers-from-tool-parameters, #client-behavior",
+		Fix:    "Mirror the annotated arguments; list the tools again after -32020.",
+		New:    each(paramFields, "request tools/call"),
+	},
+	{
+		ID: "http-35", Class: "must", In: "E", Side: "server", Transport: "http",
+		Text:   "A required header that is missing or contradicts the body is refused with 400 and -32020: the request does not get a 2xx answer.",
+		Source: "E:basic/transports/streamable-http#server-validation, #protocol-version-header",
+		Fix:    "Compare headers and body before dispatching.",
+		New:    contradictionRefused,
+	},
+	{
+		ID: "http-36", Class: "must", In: "E", Side: "server", Transport: "http",
+		Text:   "An unknown method is answered 404 with -32601 in the body.",
+		Source: "E:basic/transports/streamable-http#protocol-version-header",
+		Fix:    "Send status 404 together with the JSON-RPC error.",
+		New: each(func(m *Message, v *Verdict) {
+			if status := m.Entry.Status(); m.ErrorCode == "-32601" && status != 0 && status != 101 {
+				v.Check(status == 404, m.Subject(), "$.error.code", strconv.Itoa(status))
+			}
+		}, "error"),
+	},
+	{
+		ID: "http-38", Class: "observation", In: "E", Side: "both", Transport: "http",
+		Text:   "An event has an id, or a request has Last-Event-ID: streams cannot be resumed in 2026-07-28.",
+		Source: "E:basic/transports/streamable-http#receiving-messages; E:changelog#major-changes",
+		Fix:    "Leave event ids out.",
+		New: func(*Session) Hooks {
+			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				switch {
+				case e.Revision() != jsonrpc.Rev20260728:
+				case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
+					v.Violate("Last-Event-ID", "", "Last-Event-ID")
+				case e.Frame.Form == tap.FormEvent:
+					event := tap.ParseServerSentEvent(e.Frame.Raw)
+					v.Check(!event.HasID, "id", "", "id: "+event.ID)
+				}
+			}}
+		},
+	},
+	{
+		ID: "http-39", Class: "observation", In: "E", Side: "client", Transport: "http",
+		Text:   "notifications/cancelled is sent by POST; closing the response stream is the signal.",
+		Source: "E:basic/patterns/cancellation#transport-specific-cancellation; E:basic/transports/streamable-http#cancellation",
+		Fix:    "Close the stream instead.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Entry.Frame.Form == tap.FormBody {
+				v.Check(m.Method != "notifications/cancelled", m.Method, "$", "sent by POST")
+			}
+		}, "notification"),
+	},
+	{
+		ID: "http-40", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "A request whose response stream broke is sent again under a new id.",
+		Source: "E:changelog#major-changes; E:basic/index#requests",
+		Fix:    "Take a new id for the retry.",
+		New:    newIDAfterLoss,
+	},
+	{
+		ID: "http-41", Class: "observation", In: "E", Side: "server", Transport: "http",
+		Text:   "Answers with an event stream carry X-Accel-Buffering: no. A proxy may have removed it.",
+		Source: "E:basic/transports/streamable-http#receiving-messages",
+		Fix:    "Set the header on every answer with an event stream.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.streams() {
+				v.Check(strings.EqualFold(strings.Join(Field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
+			}
+		}),
+	},
+	{
+		ID: "http-42", Class: "must", In: "A-E", Side: "server", Transport: "sse",
+		Text:   "The first event on the stream of HTTP+SSE is an endpoint event with a URI.",
+		Source: "A:basic/transports#http-with-sse",
+		Fix:    "Send event: endpoint first.",
+		New: endpointEvent(func(e *tap.ServerSentEvent, _ *Session, v *Verdict) {
+			u, err := url.Parse(string(e.Data))
+			v.Check(e.Name == "endpoint" && err == nil && u.Path != "", "endpoint", "", string(e.Data))
+		}),
+	},
+	{
+		ID: "http-44", Class: "must", In: "A-E", Side: "server", Transport: "sse",
+		Text:   "Server messages of HTTP+SSE are events on the stream of the GET, not bodies of responses.",
+		Source: "A:basic/transports#http-with-sse",
+		Fix:    "Send event: message.",
+		New: each(func(m *Message, v *Verdict) {
+			if m.Path == "$" && m.Entry.Status() < 400 {
+				v.Check(m.Entry.Frame.Form == tap.FormEvent, m.Subject(), "$", "in the body of a response")
+			}
+		}, "message"),
+	},
+	{
+		ID: "http-45", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "There is no access token in the query of a request URI. Other names that look like keys are an observation.",
+		Source: "B-D:basic/authorization#token-requirements; E:basic/authorization/index#token-requirements; RFC 6750 s2.3",
+		Fix:    "Send Authorization: Bearer.",
+		New: func(*Session) Hooks {
+			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
+				if x.Request == nil || x.Session.Number == 0 {
+					return
+				}
+				_, query, _ := strings.Cut(x.Request.Target, "?")
+				for part := range strings.SplitSeq(query, "&") {
+					name, _, _ := strings.Cut(part, "=")
+					switch lower := strings.ToLower(name); {
+					case lower == "access_token":
+						v.Violate(name, "", name)
+						return
+					case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
+						v.Observe(name, "", name)
+						return
+					}
+				}
+				v.Hold()
+			}}
+		},
+	},
+	{
+		ID: "http-46", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "Once a request with Authorization was accepted, every request of that client to the endpoint carries it.",
+		Source: "B-D:basic/authorization#token-requirements; E:basic/authorization/index#token-requirements",
+		Fix:    "Add the header to GET and DELETE as well.",
+		New:    authorized,
+	},
+	{
+		ID: "http-47", Class: "should", In: "C-E", Side: "server", Transport: "http",
+		Text:   "A 401 tells where the metadata of the protected resource is, in resource_metadata of WWW-Authenticate. From 2025-11-25 on a well-known URI is as good.",
+		Source: "C:basic/authorization#authorization-server-location; D:basic/authorization#protected-resource-metadata-discovery-requirements; E:basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements",
+		Fix:    "Send WWW-Authenticate: Bearer with resource_metadata.",
+		New: refusals(func(x *Exchange, v *Verdict) {
+			bearer, _ := x.challenge()
+			switch {
+			case x.Response.Status != 401 || bearer == nil: // see auth-01; another scheme is that of the server
+			case bearer["resource_metadata"] == "" && x.Revision != jsonrpc.Rev20250618:
+				v.Skip("the server may have a well-known URI")
+			default:
+				v.Check(bearer["resource_metadata"] != "", "resource_metadata", "", "missing")
+			}
+		}),
+	},
+	{
+		ID: "http-48", Class: "client-breaking", In: "A-E", Side: "server", Transport: "http",
+		Text:   "An event stream is ill-formed: data that is no message, or a message in an event that is not named message.",
+		Source: "WHATWG HTML 9.2.6; observed: the TypeScript SDK ignores events with another name",
+		Fix:    "Send each message as one event without a name or named message.",
+		New:    eventForm,
+	},
+	{
+		ID: "http-49", Class: "client-breaking", In: "A-E", Side: "both", Transport: "http",
+		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text.",
+		Source: "A:basic/messages; B-E:basic/index#messages; RFC 8259",
+		Fix:    "Serialize with a JSON library; map NaN and infinity to null.",
+		New:    bodyIsJSON,
+	},
+	{
+		ID: "http-50", Class: "observation", In: "B-E", Side: "server", Transport: "http",
+		Text:   "A POST is answered with a redirect that clients turn into a GET, losing the body.",
+		Source: "WHATWG Fetch (HTTP-redirect fetch); RFC 9110 s15.4",
+		Fix:    "Use the final URL, with or without its trailing slash, in the configuration of the client.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if x.Request.Method == "POST" && x.sends() && x.answered(3) {
+				v.Check(x.Response.Status > 303, "POST", "", strconv.Itoa(x.Response.Status))
+			}
+		}),
+	},
+	{
+		ID: "http-51", Class: "client-breaking", In: "A-E", Side: "server", Transport: "sse",
+		Text:   "The endpoint event names the origin of the server, if any. Clients refuse another one.",
+		Source: "A:basic/transports#http-with-sse; observed: TypeScript SDK refuses it",
+		Fix:    "Send a relative URI, or fix the base URL of the server behind the proxy.",
+		New: endpointEvent(func(e *tap.ServerSentEvent, s *Session, v *Verdict) {
+			u, err := url.Parse(string(e.Data))
+			if err != nil || e.Name != "endpoint" || u.Path == "" {
+				return // see http-42
+			}
+			if u.Host == "" {
+				v.Hold()
+			} else if upstream := s.upstream(v); upstream != nil {
+				v.Check(origin(u) == origin(upstream), "endpoint", "", origin(u)+" instead of "+origin(upstream))
+			}
+		}),
+	},
+	{
+		ID: "http-52", Class: "observation", In: "C-E", Side: "client", Transport: "http",
+		Text:   "MCP-Protocol-Version, the session id or an Mcp-* header is sent twice or as a list.",
+		Source: "RFC 9110 s5.3",
+		Fix:    "Set the header in one place; look for a proxy or wrapper that adds it again.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			for i, f := range x.Request.Header {
+				name := strings.ToLower(f[0])
+				if !strings.HasPrefix(name, "mcp-") {
+					continue
+				}
+				twice := slices.ContainsFunc(x.Request.Header[:i], func(g [2]string) bool { return strings.EqualFold(f[0], g[0]) })
+				list := (name == "mcp-protocol-version" || name == "mcp-method") && strings.Contains(f[1], ",")
+				v.Check(!twice && !list, f[0], "", f[1])
+			}
+		}),
+	},
+	{
+		ID: "http-53", Class: "observation", In: "B-E", Side: "server", Transport: "http",
+		Text:   "An event stream is silent for longer than 60 seconds without a comment line; intermediaries and clients cut idle connections.",
+		Source: "E:basic/transports/streamable-http#receiving-messages",
+		Fix:    "Send a comment line every 15 to 30 s.",
+		New:    silentStream,
+	},
+	{
+		ID: "http-54", Class: "observation", In: "A-E", Side: "server", Transport: "http",
+		Text:   "A server on another machine answers authorized requests over plain HTTP.",
+		Source: "C-D:basic/authorization#communication-security; E:basic/authorization/security-considerations#communication-security; RFC 6750 s5.3",
+		Fix:    "Serve HTTPS.",
+		New: func(*Session) Hooks {
+			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
+				if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
+					return
+				}
+				if upstream := x.upstream(v); upstream != nil {
+					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", origin(upstream))
+				}
+			}}
+		},
+	},
+	{
+		ID: "http-55", Class: "observation", In: "A-E", Side: "server", Transport: "http",
+		Text:   "A POST with a request fails with a page or plain text, or with 5xx and no body, where clients look for JSON-RPC.",
+		Source: "B-D:basic/transports#sending-messages-to-the-server",
+		Fix:    "Answer with a JSON-RPC error, and check the proxy in front.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if !x.asks() || !x.answered(4, 5) {
+				return
+			}
+			status, media := x.Response.Status, mediaType(x.Response)
+			if status == 401 || status == 403 || status == 429 || status == 404 && Field(x.Request, sessionID) != nil {
+				return
+			}
+			switch {
+			case x.Has(tap.ToClient, jsonrpc.ErrorResponse):
+				v.Hold()
+			case strings.HasPrefix(media, "text/"):
+				v.Violate(x.about(), "", fmt.Sprintf("%d %s", status, media))
+			case status >= 500 && x.End != nil && x.Others == 0:
+				v.Violate(x.about(), "", fmt.Sprintf("%d without a body", status))
+			}
+		}),
+	},
+	{
+		ID: "http-56", Class: "observation", In: "A-E", Side: "both", Transport: "http",
+		Text:   "A body is cut: it ends before its Content-Length, or a chunked body has no last chunk.",
+		Source: "RFC 9112 s8",
+		Fix:    "Look at the side that closed first; check the timeouts and size limits of proxies.",
+		New: func(*Session) Hooks {
+			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
+				if x.End == nil {
+					return
+				}
+				first, _, _ := strings.Cut(x.End.Error, ";")
+				cut := x.End.By == "server" && strings.HasSuffix(first, "within the response") || x.End.By == "client" && strings.HasSuffix(first, "within the request")
+				v.Check(!cut, x.End.By, "", first)
+			}}
+		},
+	},
+}
+
+// The names of header fields, and the type of event streams.
+const (
+	eventStream  = "text/event-stream"
+	sessionID    = "Mcp-Session-Id"
+	versionField = "MCP-Protocol-Version"
+)
+
+// versionForm is the form of a version of the protocol.
+var versionForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}|DRAFT-.*)$`)
+
+// maxStreams is how many streams, and maxEvents how many events, a rule remembers.
+const (
+	maxStreams = 1024
+	maxEvents  = 8192
+)
+
+// streamable returns New for a rule about exchanges of Streamable HTTP whose request is known.
+func streamable(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
+	return func(s *Session) Hooks {
+		if s.Transport != "http" || s.Number == 0 {
+			return Hooks{}
+		}
+		return Hooks{Exchange: func(x *Exchange, v *Verdict) {
+			if x.isStreamable() {
+				judge(x, v)
+			}
+		}}
+	}
+}
+
+// isStreamable reports whether the head of the request is known and asks for no other protocol.
+func (x *Exchange) isStreamable() bool {
+	return x.Request != nil && x.Request.Method != "" && Field(x.Request, "Upgrade") == nil
+}
+
+// streamEnds judges http-08.
+func streamEnds(x *Exchange, v *Verdict) {
+	if !x.asks() || !x.streams() || x.HungUp != 0 {
+		return
+	}
+	last, over := time.Duration(0), true
+	for _, c := range x.Carried {
+		switch {
+		case c.Lane == tap.ToServer && c.Kind == jsonrpc.Request:
+			over = over && c.Method != "subscriptions/listen"
+		case c.Lane == tap.ToClient && (c.Role == session.RoleResponse || c.Role == session.RoleInterim):
+			last = c.At
+		}
+	}
+	if !over || len(x.Carried) == maxCarried || last == 0 && (x.Revision != jsonrpc.Rev20260728 || x.Has(tap.ToClient, jsonrpc.ErrorResponse)) {
+		return // see http-09
+	}
+	switch {
+	case x.End == nil:
+		v.Skip("the recording ends before the stream")
+	case last == 0 && x.End.By != "server":
+	case last == 0:
+		v.Violate(x.about(), "", "the stream ended without the response")
+	default:
+		v.Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
+	}
+}
+
+// streamCarriesResponse judges http-09.
+func streamCarriesResponse(s *Session) Hooks {
+	cancelled := bounded.Map[uint64, bool]{Max: maxStreams} // exchanges
+	resumable := bounded.Map[uint64, bool]{Max: maxStreams}
+	hooks := streamable(func(x *Exchange, v *Verdict) {
+		if !x.asks() || !x.streams() || x.HungUp != 0 || x.End == nil || x.End.By != "server" || len(x.Carried) == maxCarried {
+			return
+		}
+		for _, c := range x.Carried {
+			if c.Lane == tap.ToClient && (c.Kind == jsonrpc.Response || c.Kind == jsonrpc.ErrorResponse) {
+				v.Hold()
+				return
+			}
+		}
+		if _, ok := cancelled.Get(x.Number); ok {
+			return
+		}
+		if _, ok := resumable.Get(x.Number); ok {
+			if x.Revision == jsonrpc.Rev20251125 {
+				v.Hold()
+			} else {
+				v.Skip("the stream may be resumed")
+			}
+			return
+		}
+		v.Violate(x.about(), "", "the stream ended without the response")
+	})(s)
+	hooks.Frame = func(e *session.Entry, _ *Verdict) {
+		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {
+			resumable.Put(e.Frame.Exchange, true)
+		}
+		for _, p := range e.Parts {
+			if p.Role == session.RoleCancel {
+				if r, ok := s.requests.Get(p.Call); ok {
+					cancelled.Put(r.Exchange, true)
+				}
+			}
+		}
+	}
+	return hooks
+}
+
+// progressOnStream judges http-10.
+func progressOnStream(s *Session) Hooks {
+	calls := bounded.Map[uint64, session.Ref]{Max: maxStreams} // of exchanges with one request
+	return Hooks{
+		Watch: func(m *Message) {
+			if m.Kind != jsonrpc.Request || m.Lane != tap.ToServer || m.Path != "$" || m.Entry.Frame.Form != tap.FormBody {
+				return
+			}
+			if _, batch := calls.Get(m.Entry.Frame.Exchange); batch || m.Part.Call == (session.Ref{}) {
+				calls.Put(m.Entry.Frame.Exchange, session.Ref{})
+				return
+			}
+			calls.Put(m.Entry.Frame.Exchange, m.Part.Call)
+		},
+		On: []string{"notification notifications/progress"},
+		Message: func(m *Message, v *Verdict) {
+			own, ok := calls.Get(m.Entry.Frame.Exchange)
+			request, known := s.requests.Get(m.Part.Call)
+			if !ok || own == (session.Ref{}) || m.Part.Role != session.RoleProgress || m.Part.Guess || m.Part.Late || !known {
+				return
+			}
+			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
+				return // a task may report its progress elsewhere
+			}
+			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Parameters().Get("progressToken")))
+		},
+	}
+}
+
+// eventIDs judges http-16.
+func eventIDs(s *Session) Hooks {
+	seen := bounded.Map[string, uint64]{Max: maxEvents}
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		if e.Frame.Form != tap.FormEvent || s.Transport != "http" || s.Number == 0 || e.Replays > 0 || !v.judged() {
+			return
+		}
+		id := strings.Clone(jsonrpc.Bound(tap.ParseServerSentEvent(e.Frame.Raw).ID))
+		if id == "" {
+			return
+		}
+		first, again := seen.Get(id)
+		seen.Put(id, e.Frame.Seq)
+		x := s.checker.exchangeOf(e)
+		switch {
+		case !again:
+			v.Hold()
+		case x == nil || x.Request == nil || Field(x.Request, "Last-Event-ID") != nil:
+			v.Skip("the stream was resumed")
+		default:
+			v.Violate("id", "", fmt.Sprintf("id %s, which event %d had", id, first))
+		}
+	}}
+}
+
+// replayedEvents judges http-17.
+func replayedEvents(s *Session) Hooks {
+	roots := bounded.Map[uint64, uint64]{Max: maxStreams} // first frames of streams, by exchange
+	events := bounded.Map[uint64, uint64]{Max: maxEvents} // the same, by event
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		if e.Event.Name == tap.EventRequest {
+			if e.Resumes != 0 {
+				roots.Put(e.Frame.Exchange, e.Resumes)
+			} else if Field(&e.Event, "Last-Event-ID") == nil {
+				roots.Put(e.Frame.Exchange, e.Frame.Seq)
+			}
+		}
+		x := s.checker.exchangeOf(e)
+		if e.Frame.Form != tap.FormEvent || x == nil || x.Request == nil || !v.judged() {
+			return
+		}
+		root, ok := roots.Get(e.Frame.Exchange)
+		if !ok && Field(x.Request, "Last-Event-ID") == nil {
+			root, ok = x.Heads[0], true
+		}
+		if e.Replays == 0 {
+			if ok {
+				events.Put(e.Frame.Seq, root)
+			}
+			return
+		}
+		first, known := events.Get(e.Replays)
+		if !ok || !known {
+			v.Skip("the original stream is not in the recording")
+			return
+		}
+		v.Check(first == root, "id", "", fmt.Sprintf("event %d, which another stream carried", e.Replays))
+	}}
+}
+
+// primingEvent judges http-18.
+func primingEvent(s *Session) Hooks {
+	begun := bounded.Map[uint64, bool]{Max: maxStreams} // whether the stream was primed or judged
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		if e.Frame.Form != tap.FormEvent || e.Exchange.Method != "POST" || e.Revision() != jsonrpc.Rev20251125 || s.Transport != "http" {
+			return
+		}
+		event := tap.ParseServerSentEvent(e.Frame.Raw)
+		if !event.HasID && event.Data == nil {
+			return // a comment
+		}
+		judged, ok := begun.Get(e.Frame.Exchange)
+		switch {
+		case !ok && event.ID != "" && len(event.Data) == 0:
+			v.Hold()
+		case !judged && event.ID != "":
+			v.Violate("id", "", "id: "+event.ID)
+		case !ok:
+			begun.Put(e.Frame.Exchange, false)
+			return
+		}
+		begun.Put(e.Frame.Exchange, true)
+	}}
+}
+
+// reconnectWaits judges http-19.
+func reconnectWaits(s *Session) Hooks {
+	type stream struct {
+		retry, ended time.Duration
+	}
+	streams := bounded.Map[uint64, stream]{Max: maxStreams} // by their first frames
+	roots := bounded.Map[uint64, uint64]{Max: maxStreams}
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		x := s.checker.exchangeOf(e)
+		if x == nil || s.Transport != "http" || e.Revision() != jsonrpc.Rev20251125 {
+			return
+		}
+		root, ok := roots.Get(x.Number)
+		if !ok {
+			root = x.Heads[0]
+		}
+		at, _ := streams.Get(root)
+		switch {
+		case e.Event.Name == tap.EventRequest && e.Resumes != 0:
+			roots.Put(x.Number, e.Resumes)
+			at, ok := streams.Get(e.Resumes)
+			if ok && at.retry > 0 && at.ended > 0 {
+				wait := e.Frame.At - at.ended
+				v.Check(wait >= at.retry*9/10, "retry", "", fmt.Sprintf("%v instead of %v", wait.Round(time.Millisecond), at.retry))
+			}
+		case e.Event.Name == tap.EventEnd && e.Event.By == "server" && x.HungUp == 0:
+			if at.retry > 0 {
+				at.ended = e.Frame.At
+				streams.Put(root, at)
+			}
+		case e.Frame.Form == tap.FormEvent:
+			if ms, err := strconv.ParseUint(tap.ParseServerSentEvent(e.Frame.Raw).Retry, 10, 31); err == nil {
+				at.retry = time.Duration(ms) * time.Millisecond
+				streams.Put(root, at)
+			}
+		}
+	}}
+}
+
+// sessionIDSent judges http-21.
+func sessionIDSent(s *Session) Hooks {
+	issued := uint64(0)                                 // the frame that issued the id
+	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
+	return streamable(func(x *Exchange, v *Verdict) {
+		if x.answered(2) && Field(x.Response, sessionID) != nil && issued == 0 {
+			issued = x.Heads[1]
+		}
+		if issued == 0 || x.Heads[0] <= issued || x.opens() {
+			return
+		}
+		if Field(x.Request, sessionID) != nil {
+			conns.Put(x.Request.Conn, true)
+			v.Hold()
+			return
+		}
+		if _, ok := conns.Get(x.Request.Conn); !ok {
+			v.Skip("the request may be that of another client")
+			return
+		}
+		v.Violate(sessionID, "", "missing on "+x.Request.Method)
+	})(s)
+}
+
+// deadSession judges http-23.
+func deadSession(s *Session) Hooks {
+	dead := uint64(0) // the frame that ended the session
+	return streamable(func(x *Exchange, v *Verdict) {
+		if !x.byServer() || Field(x.Request, sessionID) == nil {
+			return
+		}
+		status := x.Response.Status
+		switch {
+		case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
+			v.Check(status == 404, x.Request.Method, "", strconv.Itoa(status))
+		case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
+			dead = x.Heads[1]
+		}
+	})(s)
+}
+
+// lostSession judges http-24.
+func lostSession(s *Session) Hooks {
+	id, at, again := "", time.Duration(0), false
+	hooks := streamable(func(x *Exchange, v *Verdict) {
+		own := strings.Join(Field(x.Request, sessionID), ",")
+		switch {
+		case x.Request.Method != "POST" || !x.sends() || !x.byServer():
+		case own == "" || x.Response.Status != 404 || x.Has(tap.ToClient, jsonrpc.ErrorResponse) && x.code() == "-32601":
+		case id == own && x.Times[0] > at+time.Second:
+			again = true
+			v.Violate(sessionID, "", "sent again after 404")
+		case id == "":
+			id, at = strings.Clone(own), x.Times[1]
+		}
+	})(s)
+	hooks.End = func(v *Verdict) {
+		if id != "" && !again {
+			v.Hold() // the initialize begins another session
+		}
+	}
+	return hooks
+}
+
+// sessionIDIssued judges http-25.
+func sessionIDIssued(s *Session) Hooks {
+	known := ""
+	return streamable(func(x *Exchange, v *Verdict) {
+		ids := Field(x.Response, sessionID)
+		if len(ids) == 0 || !x.answered(2) {
+			return
+		}
+		asked := strings.Join(Field(x.Request, sessionID), "")
+		switch {
+		case x.opens():
+			v.Hold()
+		case asked != "" && asked != ids[0]:
+			v.Violate(sessionID, "", "changed on "+x.about())
+		case asked == "" && known == "" && s.Start:
+			v.Violate(sessionID, "", "issued on "+x.about())
+		default:
+			v.Hold()
+		}
+		known = ids[0]
+	})(s)
+}
+
+// versionHeader judges http-27.
+func versionHeader(s *Session) Hooks {
+	since := uint64(0) // the response to the initialize
+	return streamable(func(x *Exchange, v *Verdict) {
+		if x.opens() {
+			since = x.Heads[1]
+		}
+		if x.opens() || s.Facts == nil || s.Facts.Revision == "" || x.Heads[0] < since {
+			return
+		}
+		values := Field(x.Request, versionField)
+		switch {
+		case len(values) == 0:
+			v.Violate(versionField, "", "missing on "+x.Request.Method)
+		case !strings.Contains(values[0], ",") && versionForm.MatchString(values[0]) && values[0] != string(s.Facts.Revision): // others: http-52
+			v.violate(Should, versionField, "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
+		default:
+			v.Hold()
+		}
+	})(s)
+}
+
+// paramFields judges http-34, for annotations of the first level.
+func paramFields(m *Message, v *Verdict) {
+	head := m.head()
+	if head == nil {
+		return
+	}
+	tool := m.definition(v, m.Parameters())
+	arguments := m.Parameters().Get("arguments")
+	for name, schema := range tool.Get("inputSchema", "properties").Each {
+		header := schema.Get("x-mcp-header").Decoded()
+		if header == "" {
+			continue
+		}
+		header = "Mcp-Param-" + header
+		want, values := arguments.Get(string(name)), Field(head, header)
+		switch class := want.Class(); {
+		case class == 0 || class == 'n':
+			v.Check(len(values) == 0, header, "", "present without the argument")
+		case len(values) == 0:
+			v.Violate(header, "", "missing")
+		case isMasked(head, header) || len(want) > jsonrpc.MaxSubject:
+			v.Skip("the value is masked or long")
+		default:
+			got, ok := decodeField(values[0])
+			if !ok {
+				continue // see http-33
+			}
+			text := string(want)
+			if class == '"' {
+				text = want.Decoded()
+			}
+			v.Check(got == text || class == '0' && sameNumber(got, text), header, "", got+", and the argument is "+text)
+		}
+	}
+}
+
+// contradictionRefused judges http-35.
+func contradictionRefused(s *Session) Hooks {
+	broken := bounded.Map[uint64, [2]string]{Max: maxStreams} // fields and what is wrong, by exchange
+	hooks := streamable(func(x *Exchange, v *Verdict) {
+		what, ok := broken.Get(x.Number)
+		if !ok || !x.byServer() {
+			return
+		}
+		v.Check(x.Response.Status/100 != 2, what[0], "", fmt.Sprintf("%d although the header is %s", x.Response.Status, what[1]))
+		broken.Delete(x.Number)
+	})(s)
+	hooks.Watch = func(m *Message) {
+		head := m.head()
+		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
+			return
+		}
+		own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+		for _, f := range [][2]string{{versionField, own}, {"Mcp-Method", m.Method}, {"Mcp-Name", m.named()}} {
+			if wrong := contradicts(head, f[0], f[1]); f[1] != "" && wrong != "" {
+				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
+				return
+			}
+		}
+	}
+	return hooks
+}
+
+// newIDAfterLoss judges http-40.
+func newIDAfterLoss(s *Session) Hooks {
+	lost := bounded.Map[string, string]{Max: maxRequests} // ids by method and params
+	key := func(method string, params jsonrpc.Value) string {
+		name := params.Get("name").Decoded() + params.Get("uri").Decoded()
+		return method + "\x00" + name + "\x00" + string(params.Get("arguments"))
+	}
+	return Hooks{
+		Call: func(c *session.Call, _ *Verdict) {
+			if r, ok := s.requests.Get(c.Ref); ok && c.Lost() && c.Lane == tap.ToServer && len(r.Params) < maxText*10 {
+				lost.Put(key(c.Method, r.Params), string(c.ID))
+			}
+		},
+		On: []string{"request"},
+		Message: func(m *Message, v *Verdict) {
+			if m.Path != "$" {
+				return
+			}
+			if id, ok := lost.Get(key(m.Method, m.Parameters())); ok {
+				v.Check(id != string(m.ID), m.Subject(), "$.id", string(m.ID))
+			}
+		},
+	}
+}
+
+// endpointEvent returns New for a rule about the first event of a stream of HTTP+SSE.
+func endpointEvent(judge func(e *tap.ServerSentEvent, s *Session, v *Verdict)) func(*Session) Hooks {
+	return func(s *Session) Hooks {
+		first := true
+		return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+			if e.Frame.Form != tap.FormEvent || !first {
+				return
+			}
+			event := tap.ParseServerSentEvent(e.Frame.Raw)
+			if event.Name == "" && event.Data == nil {
+				return // a comment
+			}
+			first = false
+			if x := s.checker.exchangeOf(e); x != nil && x.Request != nil {
+				judge(&event, s, v)
+			} else {
+				v.Skip("the recording began later")
+			}
+		}}
+	}
+}
+
+// authorized judges http-46.
+func authorized(s *Session) Hooks {
+	since := uint64(0)
+	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
+	ids := bounded.Map[string, bool]{Max: 16}           // session ids
+	return streamable(func(x *Exchange, v *Verdict) {
+		id := strings.Clone(strings.Join(Field(x.Request, sessionID), ""))
+		if Field(x.Request, "Authorization") != nil {
+			if x.answered(2) {
+				if conns.Put(x.Request.Conn, true); since == 0 {
+					since = x.Heads[1]
+				}
+				if id != "" {
+					ids.Put(id, true)
+				}
+			}
+			v.Hold()
+			return
+		}
+		if since == 0 || x.Heads[0] <= since {
+			return
+		}
+		_, sameConn := conns.Get(x.Request.Conn)
+		_, sameID := ids.Get(id)
+		if !sameConn && !sameID {
+			v.Skip("the request may be that of another client")
+			return
+		}
+		v.Violate("Authorization", "", "missing on "+x.Request.Method)
+	})(s)
+}
+
+// eventForm judges http-48.
+func eventForm(*Session) Hooks {
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		if e.Frame.Form != tap.FormEvent || e.Frame.Lane != tap.ToClient {
+			return
+		}
+		event := tap.ParseServerSentEvent(e.Frame.Raw)
+		data := jsonrpc.Value(strings.TrimSpace(string(event.Data[:min(len(event.Data), maxValidated)])))
+		switch {
+		case len(data) == 0 || event.Name == "endpoint":
+		case e.Frame.Truncated || !e.Frame.Whole():
+			v.Skip("the frame is truncated or too large to be read")
+		case event.Name != "" && event.Name != "message":
+			if data.Get("jsonrpc") != nil {
+				v.Violate(event.Name, "", "event: "+event.Name)
+			}
+		case data.IsObject() || data.IsArray() || !jsonrpc.Valid(data, jsonrpc.MaxDepth):
+			v.Hold() // see http-49 for the last one
+		default:
+			v.Violate("", "$", string(data))
+		}
+	}}
+}
+
+// bodyIsJSON judges http-49. What is cut off is left to http-56.
+func bodyIsJSON(s *Session) Hooks {
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		form := e.Frame.Form
+		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent || e.Message.Kind == jsonrpc.Other {
+			return
+		}
+		reason := e.Message.Reason
+		switch {
+		case e.Frame.Truncated || e.Message.Unread:
+			v.Skip("the frame is truncated or too large to be read")
+		case strings.HasPrefix(reason, "not JSON: ends"):
+			v.Skip("the text is cut off")
+		case strings.HasPrefix(reason, "not JSON"), strings.Contains(reason, "byte order mark"):
+			v.Violate(e.Exchange.Method, "$", reason)
+		default:
+			v.Hold()
+		}
+	}}
+}
+
+// silentStream judges http-53.
+func silentStream(s *Session) Hooks {
+	last := bounded.Map[uint64, time.Duration]{Max: maxStreams} // by exchange
+	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		begins := e.Event.Name == tap.EventResponse && mediaType(&e.Event) == eventStream
+		at, open := last.Get(e.Frame.Exchange)
+		over := e.Event.Name == tap.EventEnd && open
+		if !begins && !over && e.Frame.Form != tap.FormEvent {
+			return
+		}
+		if open {
+			silence := e.Frame.At - at
+			v.Check(silence <= time.Minute, e.Exchange.Method, "", fmt.Sprintf("silent for %v", silence.Round(time.Second)))
+		}
+		if last.Put(e.Frame.Exchange, e.Frame.At); over {
+			last.Delete(e.Frame.Exchange)
+		}
+	}}
+}

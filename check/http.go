@@ -1,0 +1,211 @@
+package check
+
+import (
+	"encoding/base64"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// sends reports whether the request carries a message, asks whether one is a request, and
+// tells whether none is.
+func (x *Exchange) sends() bool { return x.asks() || x.tells() }
+
+func (x *Exchange) asks() bool { return x.Has(tap.ToServer, jsonrpc.Request) }
+
+func (x *Exchange) tells() bool {
+	return !x.asks() && x.Has(tap.ToServer, jsonrpc.Notification, jsonrpc.Response, jsonrpc.ErrorResponse)
+}
+
+// opens reports whether the request carries an initialize.
+func (x *Exchange) opens() bool {
+	return slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToServer && c.Method == "initialize" })
+}
+
+// about returns the method of its first message, or else that of the request.
+func (x *Exchange) about() string {
+	for _, c := range x.Carried {
+		if c.Lane == tap.ToServer && c.Method != "" {
+			return c.Method
+		}
+	}
+	if x.Request == nil {
+		return ""
+	}
+	return x.Request.Method
+}
+
+// code returns the code of the first error that it carries.
+func (x *Exchange) code() string {
+	for _, c := range x.Carried {
+		if c.Code != "" {
+			return c.Code
+		}
+	}
+	return ""
+}
+
+// byServer reports whether the server has responded, and not the tap.
+func (x *Exchange) byServer() bool { return x.Response != nil && x.Response.By != "tap" }
+
+// answered reports whether the server has responded with a status of one of the hundreds.
+func (x *Exchange) answered(hundreds ...int) bool {
+	return x.byServer() && slices.Contains(hundreds, x.Response.Status/100)
+}
+
+// streams reports whether the response is an event stream.
+func (x *Exchange) streams() bool { return x.answered(2) && mediaType(x.Response) == eventStream }
+
+// accepts reports whether the request lists a media type.
+func (x *Exchange) accepts(media string) bool {
+	for _, list := range Field(x.Request, "Accept") {
+		for one := range strings.SplitSeq(list, ",") {
+			name, _, _ := strings.Cut(one, ";")
+			if strings.EqualFold(strings.TrimSpace(name), media) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// masked reports whether the value of a field of the request was replaced by a pseudonym.
+func (x *Exchange) masked(name string) bool { return isMasked(x.Request, name) }
+
+func isMasked(e *tap.Event, name string) bool {
+	return slices.ContainsFunc(e.Masked, func(m string) bool { return strings.EqualFold(m, name) })
+}
+
+// upstream returns the URL of the server, nil if it is not known.
+func (x *Exchange) upstream(v *Verdict) *url.URL { return x.Session.upstream(v) }
+
+func (s *Session) upstream(v *Verdict) *url.URL {
+	u, err := url.Parse(s.checker.start.Upstream)
+	if err != nil || u.Host == "" {
+		v.Skip("the URL of the server is not in the recording")
+		return nil
+	}
+	return u
+}
+
+// origin returns the scheme, host and port of a URL.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
+}
+
+// isLoopback reports whether a URL is that of this machine.
+func isLoopback(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// mediaType returns the media type of a head, in lower case and without parameters.
+func mediaType(e *tap.Event) string {
+	name, _, _ := strings.Cut(strings.Join(Field(e, "Content-Type"), ","), ";")
+	return strings.ToLower(strings.TrimSpace(name))
+}
+
+// fieldText returns the value of a field, and says that it is missing if it is.
+func fieldText(e *tap.Event, name string) string {
+	if values := Field(e, name); len(values) > 0 {
+		return strings.Join(values, ", ")
+	}
+	return "missing"
+}
+
+// exchangeOf returns the exchange of a frame, nil on stdio.
+func (c *Checker) exchangeOf(e *session.Entry) *Exchange {
+	x, _ := c.exchanges.Get(e.Frame.Exchange)
+	return x
+}
+
+// exchange returns the exchange of a message, nil on stdio.
+func (m *Message) exchange() *Exchange { return m.Session.checker.exchangeOf(m.Entry) }
+
+// head returns the head of the request whose body the message is, nil if there is none.
+func (m *Message) head() *tap.Event {
+	x := m.exchange()
+	if x == nil || m.Path != "$" || m.Entry.Frame.Form != tap.FormBody || m.Lane != tap.ToServer {
+		return nil
+	}
+	return x.Request
+}
+
+// named returns what Mcp-Name has to repeat, "" if there is nothing.
+func (m *Message) named() string {
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		return m.Parameters().Get("name").Decoded()
+	case "resources/read":
+		return m.Parameters().Get("uri").Decoded()
+	}
+	return ""
+}
+
+// compareField judges whether a field of the request repeats a text of the body.
+func (m *Message) compareField(v *Verdict, name, want string) {
+	head := m.head()
+	switch {
+	case head == nil && (m.Path != "$" || m.Entry.Frame.Form != tap.FormBody):
+		return
+	case head == nil || head.Method == "":
+		v.Skip("the head of the request is not in the recording")
+		return
+	case isMasked(head, name) || len(want) > jsonrpc.MaxSubject:
+		v.Skip("the value is masked or long")
+		return
+	}
+	wrong := contradicts(head, name, want)
+	v.Check(wrong == "", name, "", wrong)
+}
+
+// contradicts returns in what a field does not repeat a text of the body, "" if it does, or
+// cannot be decoded: see http-33.
+func contradicts(head *tap.Event, name, want string) string {
+	values := Field(head, name)
+	if len(values) == 0 {
+		return "missing"
+	}
+	got, ok := decodeField(values[0])
+	if !ok || got == want || isMasked(head, name) || len(want) > jsonrpc.MaxSubject {
+		return ""
+	}
+	return got + ", and the body has " + want
+}
+
+// isEncodedField reports whether the value of a field may be encoded.
+func isEncodedField(name string) bool {
+	name = strings.ToLower(name)
+	return name == "mcp-name" || strings.HasPrefix(name, "mcp-param-")
+}
+
+// decodeField decodes a value of such a field, and reports whether it is well-formed.
+func decodeField(value string) (string, bool) {
+	const begin, end = "=?base64?", "?="
+	switch {
+	case len(value) >= len(begin+end) && strings.EqualFold(value[:len(begin)], begin) && strings.HasSuffix(value, end):
+		text, err := base64.StdEncoding.DecodeString(value[len(begin) : len(value)-len(end)])
+		return string(text), err == nil && utf8.Valid(text) && strings.HasPrefix(value, begin)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
+		return value, false
+	}
+	return value, true
+}
+
+// sameNumber reports whether two texts are the same number.
+func sameNumber(a, b string) bool {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	return errX == nil && errY == nil && x == y
+}
