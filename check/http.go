@@ -2,7 +2,7 @@ package check
 
 import (
 	"encoding/base64"
-	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -77,9 +77,9 @@ func (x *Exchange) accepts(media string) bool {
 }
 
 // masked reports whether the value of a field of the request was replaced by a pseudonym.
-func (x *Exchange) masked(name string) bool { return isMasked(x.Request, name) }
+func (x *Exchange) masked(name string) bool { return fieldMasked(x.Request, name) }
 
-func isMasked(e *tap.Event, name string) bool {
+func fieldMasked(e *tap.Event, name string) bool {
 	return slices.ContainsFunc(e.Masked, func(m string) bool { return strings.EqualFold(m, name) })
 }
 
@@ -101,13 +101,13 @@ func origin(u *url.URL) string {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
+	return strings.ToLower(u.Scheme + "://" + hostPort(u.Hostname(), port))
 }
 
 // isLoopback reports whether a URL is that of this machine.
 func isLoopback(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || net.ParseIP(host).IsLoopback()
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || isLoopbackIP(host)
 }
 
 // mediaType returns the media type of a head, in lower case and without parameters.
@@ -162,7 +162,7 @@ func (m *Message) compareField(v *Verdict, name, want string) {
 	case head == nil || head.Method == "":
 		v.Skip("the head of the request is not in the recording")
 		return
-	case isMasked(head, name) || len(want) > jsonrpc.MaxSubject:
+	case fieldMasked(head, name) || len(want) > jsonrpc.MaxSubject:
 		v.Skip("the value is masked or long")
 		return
 	}
@@ -178,7 +178,7 @@ func contradicts(head *tap.Event, name, want string) string {
 		return "missing"
 	}
 	got, ok := decodeField(values[0])
-	if !ok || got == want || isMasked(head, name) || len(want) > jsonrpc.MaxSubject {
+	if !ok || got == want || fieldMasked(head, name) || len(want) > jsonrpc.MaxSubject {
 		return ""
 	}
 	return got + ", and the body has " + want
@@ -208,4 +208,18 @@ func sameNumber(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && x == y
+}
+
+// isLoopbackIP reports whether a host is a loopback address.
+func isLoopbackIP(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// hostPort joins a host, which may be an IPv6 address, and a port.
+func hostPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -121,11 +120,6 @@ var (
 	tracestate  = regexp.MustCompile(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~])?[ \t]*$`)
 	baggage     = regexp.MustCompile("^[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*=[ \t]*[!#-+\\--:<-\\[\\]-~]*[ \t]*(;.*)?$")
 )
-
-// hasPseudonym reports whether a value was replaced by package redact or by the recorder.
-func hasPseudonym(v jsonrpc.Value) bool {
-	return bytes.Contains(v, []byte("redacted-")) || bytes.Contains(v, []byte("masked:"))
-}
 
 // validTrace reports whether a member of _meta with one of the three names for the context of
 // a trace has the format for it.

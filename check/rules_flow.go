@@ -267,12 +267,6 @@ func number(v jsonrpc.Value) (float64, bool) {
 	return n, err == nil
 }
 
-// isInteger reports whether a value is an integer, which may be written as 1.0.
-func isInteger(v jsonrpc.Value) bool {
-	n, ok := number(v)
-	return ok && n == float64(int64(n))
-}
-
 // aboutRequest returns the method of the request that a notification belongs to.
 func (m *Message) aboutRequest() string {
 	if r, ok := m.Session.requests.Get(m.Part.Call); ok {

@@ -975,7 +975,7 @@ func paramFields(m *Message, v *Verdict) {
 			v.Check(len(values) == 0, header, "", "present without the argument")
 		case len(values) == 0:
 			v.Violate(header, "", "missing")
-		case isMasked(head, header) || len(want) > jsonrpc.MaxSubject:
+		case fieldMasked(head, header) || len(want) > jsonrpc.MaxSubject:
 			v.Skip("the value is masked or long")
 		default:
 			got, ok := decodeField(values[0])

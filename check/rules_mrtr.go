@@ -172,7 +172,7 @@ var rulesMRTR = []Rule{
 				return
 			}
 			switch readable, signed := readState(state); {
-			case hasPseudonym(state):
+			case isMasked(state):
 				v.Skip("the state is masked")
 			case signed:
 				v.Skip("a member looks like a signature")

@@ -384,7 +384,7 @@ var rulesRPC = []Rule{
 		New: eachMetaKey(func(_, path, key string, value jsonrpc.Value, _ *Message, v *Verdict) {
 			switch key {
 			case "traceparent", "tracestate", "baggage":
-				if hasPseudonym(value) {
+				if isMasked(value) {
 					v.Skip("the value is masked")
 					return
 				}

@@ -230,7 +230,7 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 				return
 			}
 		}
-		if hasPseudonym(uri) { // that of a sub-resource has no prefix in common
+		if isMasked(uri) { // that of a sub-resource has no prefix in common
 			v.Skip("the URI is masked")
 			return
 		}
