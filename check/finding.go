@@ -136,12 +136,22 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
+	// judgement is that of the rule, nil before the first verdict.
+	judgement *Judgement
+}
+
+// counts returns the counts of the rule.
+func (v *Verdict) counts() *Judgement {
+	if v.judgement == nil {
+		v.judgement = v.results.of(v.rule)
+	}
+	return v.judgement
 }
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {
 	if v.known() {
-		v.results.of(v.rule).Held++
+		v.counts().Held++
 	}
 }
 
@@ -162,7 +172,7 @@ func (v *Verdict) judged() bool { return v.rule.ClassIn(v.revision) != 0 }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
-	j := v.results.of(v.rule)
+	j := v.counts()
 	j.NotJudged++
 	for i := range j.Reasons {
 		if j.Reasons[i].Text == why {
@@ -187,7 +197,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	if !v.known() {
 		return
 	}
-	v.results.of(v.rule).Violated++
+	v.counts().Violated++
 	v.results.violated++
 	if v.results.each != nil {
 		v.results.each(v.rule, v.frame)

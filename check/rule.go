@@ -72,7 +72,10 @@ type Rule struct {
 	// lock.
 	New func(s *Session) Hooks
 
-	revisions map[jsonrpc.Revision]Class // filled when it is registered
+	// classes are those of the revisions, and unknown that of a revision that is not known.
+	// They are set when the rule is registered.
+	classes [5]Class
+	unknown Class
 }
 
 // Hooks are the functions of a rule for one session. Each may be nil. A function reports its
@@ -109,6 +112,23 @@ var letters = map[byte]jsonrpc.Revision{
 	'A': jsonrpc.Rev20241105, 'B': jsonrpc.Rev20250326, 'C': jsonrpc.Rev20250618, 'D': jsonrpc.Rev20251125, 'E': jsonrpc.Rev20260728,
 }
 
+// indexOf returns the index of a revision in Rule.classes, -1 if it has none.
+func indexOf(rev jsonrpc.Revision) int {
+	switch rev {
+	case jsonrpc.Rev20241105:
+		return 0
+	case jsonrpc.Rev20250326:
+		return 1
+	case jsonrpc.Rev20250618:
+		return 2
+	case jsonrpc.Rev20251125:
+		return 3
+	case jsonrpc.Rev20260728:
+		return 4
+	}
+	return -1
+}
+
 // parseRevisions reads a list of letters and ranges of letters.
 func parseRevisions(list string) (all []jsonrpc.Revision, err error) {
 	for part := range strings.SplitSeq(list, ",") {
@@ -132,7 +152,6 @@ func (r *Rule) prepare() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.ID, err)
 	}
-	r.revisions = map[jsonrpc.Revision]Class{}
 	for part := range strings.FieldsSeq(r.Class) {
 		name, at, limited := strings.Cut(part, "@")
 		class, err := ParseClass(name)
@@ -147,38 +166,38 @@ func (r *Rule) prepare() error {
 		}
 		for _, rev := range where {
 			if slices.Contains(in, rev) {
-				r.revisions[rev] = class
+				r.classes[indexOf(rev)] = class
 			}
 		}
 	}
-	if len(r.revisions) != len(in) {
-		return fmt.Errorf("%s: class %q does not cover the revisions %s", r.ID, r.Class, r.In)
+	for _, rev := range in {
+		if r.ClassIn(rev) == 0 {
+			return fmt.Errorf("%s: class %q does not cover the revisions %s", r.ID, r.Class, r.In)
+		}
 	}
+	r.unknown = slices.Min(r.classes[:])
 	return nil
 }
 
 // ClassIn returns the class in a revision, and in all of them, if it is not known, the
 // mildest; 0 if the rule is not judged in that revision.
 func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
-	if rev != "" {
-		return r.revisions[rev]
+	if rev == "" {
+		return r.unknown
 	}
-	if len(r.revisions) < len(letters) {
-		return 0
+	if i := indexOf(rev); i >= 0 {
+		return r.classes[i]
 	}
-	mildest := ClientBreaking
-	for _, c := range r.revisions {
-		mildest = min(mildest, c)
-	}
-	return mildest
+	return 0
 }
 
 // RevisionNames returns the revisions in which the rule is judged, oldest first.
 func (r *Rule) RevisionNames() (names []string) {
-	for rev := range r.revisions {
-		names = append(names, string(rev))
+	for _, rev := range jsonrpc.Revisions[:len(r.classes)] {
+		if r.ClassIn(rev) != 0 {
+			names = append(names, string(rev))
+		}
 	}
-	slices.Sort(names)
 	return names
 }
 
@@ -210,11 +229,8 @@ func named(text string) string {
 }
 
 // Worst returns the worst class of the rule in any revision.
-func (r *Rule) Worst() (worst Class) {
-	for _, c := range r.revisions {
-		worst = max(worst, c)
-	}
-	return worst
+func (r *Rule) Worst() Class {
+	return slices.Max(r.classes[:])
 }
 
 // binds reports whether the rule binds the sender of a lane.

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -39,6 +41,81 @@ type protocolSchema struct {
 	definitions map[string]bool
 	requests    map[string]string
 	compiled    map[string]*jsonschema.Schema
+	// words are the strings that the schema distinguishes, valid the shapes of messages that
+	// conform to a definition: see shape.
+	words map[string]bool
+	valid bounded.Map[shapeKey, struct{}]
+}
+
+// A shapeKey identifies messages that a schema does not distinguish.
+type shapeKey struct {
+	definition string
+	shape      uint64
+}
+
+// maxShapes is how many shapes of valid messages are remembered. Most messages of a session
+// have one of a few.
+const maxShapes = 1024
+
+// shape returns a hash of what a schema distinguishes in a value: names, types, the strings that
+// are constants of the schema, and whether numbers are integers, negative, or above 1. No
+// official schema has other constraints but maxItems, which the number of elements in the hash
+// covers, and formats, which are removed.
+func (s *protocolSchema) shape(v jsonrpc.Value) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	s.addShape(&h, v, 0)
+	return h.Sum64()
+}
+
+func (s *protocolSchema) addShape(h *maphash.Hash, v jsonrpc.Value, depth int) {
+	switch c := v.Class(); {
+	case (c == '{' || c == '[') && depth < maxWalk:
+		h.WriteByte(c)
+		for name, inner := range v.Each {
+			h.Write(name)
+			h.WriteByte(0)
+			s.addShape(h, inner, depth+1)
+		}
+		h.WriteByte('e')
+	case c == '"' && bytes.IndexByte(v, '\\') < 0 && !s.words[string(v[1:len(v)-1])]:
+		h.WriteByte('s')
+	case c == '0' && isInteger(v):
+		h.WriteByte('i')
+		h.WriteByte(v[0])
+		h.WriteByte(byte(min(len(v), 3)))
+	default:
+		h.Write(v)
+		h.WriteByte(0)
+	}
+}
+
+// distinguish collects the strings that a schema distinguishes, and removes formats, which are
+// annotations.
+func (s *protocolSchema) distinguish(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["format"].(string); ok {
+			delete(v, "format")
+		}
+		if word, ok := v["const"].(string); ok {
+			s.words[word] = true
+		}
+		if list, ok := v["enum"].([]any); ok {
+			for _, word := range list {
+				if word, ok := word.(string); ok {
+					s.words[word] = true
+				}
+			}
+		}
+		for _, inner := range v {
+			s.distinguish(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			s.distinguish(inner)
+		}
+	}
 }
 
 // errata corrects the known faults of the generated schemas, in the parts of the definitions
@@ -92,7 +169,10 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	s := &protocolSchema{
 		compiler: jsonschema.NewCompiler(), base: "https://modelcontextprotocol.io/schema/" + string(rev) + "/schema.json",
 		definitions: map[string]bool{}, requests: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
+		words: map[string]bool{},
 	}
+	s.valid.Max = maxShapes
+	s.distinguish(root)
 	definitions, _ := root[list].(map[string]any)
 	for name, d := range definitions {
 		d, _ := d.(map[string]any)
@@ -306,6 +386,12 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 		v.Skip("messages of more than 4 MiB are not validated")
 		return
 	}
+	key := shapeKey{definition, s.shape(part)}
+	if _, ok := s.valid.Get(key); ok {
+		s.valid.Touch(key)
+		v.Hold()
+		return
+	}
 	schema, err := s.compile(definition)
 	if err != nil {
 		v.Skip("the schema could not be compiled: " + err.Error())
@@ -317,6 +403,7 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 		return
 	}
 	if len(found) == 0 {
+		s.valid.Put(key, struct{}{})
 		v.Hold()
 		return
 	}

@@ -81,9 +81,21 @@ func (v Value) Each(yield func(name []byte, value Value) bool) {
 // counts, as it does for [Peek].
 func (v Value) Get(names ...string) Value {
 	for _, name := range names {
-		v = v.Members(name)[name]
+		v = v.get(name)
 	}
 	return v
+}
+
+func (v Value) get(name string) (found Value) {
+	if !v.IsObject() {
+		return nil
+	}
+	for n, value := range v.Each {
+		if string(n) == name {
+			found = value
+		}
+	}
+	return found
 }
 
 // pair returns the members of an object with two names; of several with one name the last.
