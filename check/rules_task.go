@@ -361,7 +361,7 @@ func cancelledTask(*Session) Hooks {
 	}}
 }
 
-// isUnknownTask matches how errors say that a task does not exist.
+// isUnknownTask matches the texts of errors about a task that does not exist.
 var isUnknownTask = regexp.MustCompile(`(?i)\btask\b.*(?:not found|does ?n[o']t exist|expired|unknown)|unknown task|no such task`)
 
 // polling judges task-09.
