@@ -88,8 +88,8 @@ var rulesTask = []Rule{
 		Source: "D:basic/utilities/tasks#associating-task-related-messages, #input-required-status",
 		Fix:    "Copy related-task from the request to the result.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.Outcome().IsObject() {
-				return
+			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.final() {
+				return // a task that the request becomes has an id of its own
 			}
 			if want := relatedTask(m.Request.Params); want != nil {
 				got := relatedTask(m.Outcome())
