@@ -259,11 +259,16 @@ type listing struct {
 	next         []byte
 }
 
+// isPartial reports whether a part of a message is not known.
+func (m *Message) isPartial() bool { return m.Unread || m.Entry.Frame.Truncated }
+
 // watch adds a message.
 func (l *listing) watch(m *Message) {
 	switch {
-	case m.Kind == jsonrpc.Notification && m.Method == l.changed:
+	case m.Kind == jsonrpc.Notification && m.Method == l.changed || m.isPartial():
 		l.on, l.complete = false, false
+	case m.Kind == jsonrpc.Request && m.Method == l.method:
+		l.complete = false
 	case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == l.method:
 		cursor, next := m.Request.Params.Get("cursor"), m.Outcome().Get("nextCursor")
 		l.on = cursor == nil || l.on && bytes.Equal(l.next, jsonrpc.AppendKey(nil, cursor))
@@ -285,7 +290,7 @@ func walkSchema(schema jsonrpc.Value, fixed bool, depth int, visit func(schema j
 	if !schema.IsObject() {
 		return true
 	}
-	if depth > 64 {
+	if depth > 32 {
 		return false
 	}
 	visit(schema, fixed)

@@ -60,9 +60,6 @@ var rulesCapability = []Rule{
 		Source: "A-D:basic/lifecycle#operation; A-D:client/sampling#capabilities",
 		Fix:    "Check the client's capabilities first.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Revision == jsonrpc.Rev20251125 && samplesWithTools(m) {
-				return // see cap-09
-			}
 			v.required(m, m.Session.Client, "sampling")
 		}, "request sampling/createMessage"),
 	},
@@ -101,8 +98,8 @@ var rulesCapability = []Rule{
 		Source: "D-E:client/sampling#tools-in-sampling",
 		Fix:    "Leave the tools out, or require the capability.",
 		New: each(func(m *Message, v *Verdict) {
-			if samplesWithTools(m) {
-				v.required(m, clientOf(m), "sampling", "tools")
+			if params := m.Parameters(); params.Get("tools") != nil || params.Get("toolChoice") != nil {
+				v.requiredOfSampling(m, "tools")
 			}
 		}, "request sampling/createMessage"),
 	},
@@ -112,14 +109,9 @@ var rulesCapability = []Rule{
 		Source: "D-E:client/sampling#capabilities",
 		Fix:    "Leave includeContext out.",
 		New: each(func(m *Message, v *Verdict) {
-			client := clientOf(m)
-			if c := m.Parameters().Get("includeContext").Decoded(); c != "thisServer" && c != "allServers" {
-				return
+			if c := m.Parameters().Get("includeContext").Decoded(); c == "thisServer" || c == "allServers" {
+				v.requiredOfSampling(m, "context")
 			}
-			if client != nil && !declares(client, "sampling") && m.Revision == jsonrpc.Rev20251125 {
-				return // see cap-06
-			}
-			v.required(m, client, "sampling", "context")
 		}, "request sampling/createMessage"),
 	},
 	{
@@ -241,10 +233,12 @@ func clientOf(m *Message) jsonrpc.Value {
 	return r.Params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities")
 }
 
-// samplesWithTools reports whether a sampling has tools.
-func samplesWithTools(m *Message) bool {
-	params := m.Parameters()
-	return params.Get("tools") != nil || params.Get("toolChoice") != nil
+// requiredOfSampling judges whether a client that declared sampling has declared a part of it.
+func (v *Verdict) requiredOfSampling(m *Message, name string) {
+	client := clientOf(m)
+	if client == nil || declares(client, "sampling") { // otherwise see cap-06 and mrtr-04
+		v.required(m, client, "sampling", name)
+	}
 }
 
 // modeOf returns the mode of an elicitation, which is form if none is given.

@@ -293,6 +293,7 @@ func knownElicitations(s *Session) Hooks {
 		}
 	}
 	watch := func(m *Message) {
+		more = more || m.isPartial()
 		switch {
 		case m.Lane != tap.ToClient:
 		case m.Kind == jsonrpc.Request && m.Method == "elicitation/create":
@@ -355,7 +356,8 @@ func toolBalance(m *Message, v *Verdict) {
 }
 
 // secrets matches names of secrets in lower case without separators.
-var secrets = regexp.MustCompile(`password|passwd|passphrase|apikey|secretkey|clientsecret|privatekey|(?:access|auth|bearer|api|refresh)token$|^token$|creditcard|cardnumber|^cvv|^cvc$`)
+var secrets = regexp.MustCompile(`password|passwd|passphrase|apikey|secretkey|clientsecret|privatekey|creditcard|cardnumber|` +
+	`(?:access|auth|bearer|api|refresh)token$|^(?:token|cvv|cvc)$`)
 
 // isSecret reports whether a name or a title is that of a secret.
 func isSecret(name string) bool {

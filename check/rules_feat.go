@@ -382,14 +382,19 @@ func structuredAsText(m *Message, v *Verdict) {
 
 // knownType judges feat-10.
 func knownType(rev jsonrpc.Revision, b block) bool {
-	from := map[string]jsonrpc.Revision{"text": jsonrpc.Rev20241105, "image": jsonrpc.Rev20241105, "audio": jsonrpc.Rev20250326}
-	if b.place == "sampling" {
-		from["tool_use"], from["tool_result"] = jsonrpc.Rev20251125, jsonrpc.Rev20251125
-	} else {
-		from["resource"], from["resource_link"] = jsonrpc.Rev20241105, jsonrpc.Rev20250618
+	first := jsonrpc.Rev20241105
+	switch t, sampling := b.Get("type").Decoded(), b.place == "sampling"; {
+	case t == "text", t == "image", t == "resource" && !sampling:
+	case t == "audio":
+		first = jsonrpc.Rev20250326
+	case t == "resource_link" && !sampling:
+		first = jsonrpc.Rev20250618
+	case (t == "tool_use" || t == "tool_result") && sampling:
+		first = jsonrpc.Rev20251125
+	default:
+		return false
 	}
-	first := from[b.Get("type").Decoded()]
-	return first != "" && (rev == "" || rev >= first)
+	return rev == "" || rev >= first
 }
 
 // eachContents calls judge for each item of contents, or each embedded resource, and its path.
@@ -438,11 +443,15 @@ func binaries(m *Message, v *Verdict) {
 	}
 }
 
-// isMissing matches how errors say that something does not exist.
+// isMissing matches the texts of errors about something that does not exist.
 var isMissing = regexp.MustCompile(`(?i)not found|does ?n[o']t exist|no such|unknown (?:resource|uri)`)
 
 // missingResource judges feat-12.
 func missingResource(m *Message, v *Verdict) {
+	if m.Revision == "" {
+		v.Skip("the revision is not known")
+		return
+	}
 	modern := m.Revision >= jsonrpc.Rev20260728
 	if m.Kind == jsonrpc.Response {
 		if contents := m.Outcome().Get("contents"); modern && contents.IsArray() && m.final() {
@@ -479,6 +488,7 @@ func cursorKey(method string, cursor jsonrpc.Value) string {
 func issuedCursors(s *Session) Hooks {
 	issued, more := bounded.Map[string, bool]{Max: maxKnown}, false
 	watch := func(m *Message) {
+		more = more || m.isPartial()
 		if m.Kind != jsonrpc.Response || m.Request == nil || lists[m.Request.Method].key == "" {
 			return
 		}
@@ -535,14 +545,16 @@ var isToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // headerAnnotations judges feat-21.
 func headerAnnotations(m *Message, d definition, v *Verdict) {
-	path := d.path + ".inputSchema"
-	names, some := map[string]bool{}, false
+	path, names := d.path+".inputSchema", map[string]bool{}
+	if len(d.Value) > maxParams {
+		v.Skip("the definition is too large")
+		return
+	}
 	complete := walkSchema(d.Get("inputSchema"), true, 0, func(schema jsonrpc.Value, fixed bool) {
 		value := schema.Get("x-mcp-header")
 		if value == nil {
 			return
 		}
-		some = true
 		name, what := value.Decoded(), string(value)
 		switch {
 		case value.Class() != '"' || !isToken.MatchString(name):
@@ -556,7 +568,7 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 		}
 		names[strings.ToLower(name)] = true
 	})
-	if !complete && some {
+	if !complete {
 		v.Skip("the schema is nested too deep")
 	}
 }
@@ -577,6 +589,10 @@ func isHeaderType(t jsonrpc.Value) bool {
 
 // networkReferences judges feat-22.
 func networkReferences(m *Message, d definition, v *Verdict) {
+	if len(d.Value) > maxParams {
+		v.Skip("the definition is too large")
+		return
+	}
 	for _, member := range []string{"inputSchema", "outputSchema"} {
 		ids := map[string]bool{}
 		walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
@@ -584,13 +600,16 @@ func networkReferences(m *Message, d definition, v *Verdict) {
 				ids[strings.TrimSuffix(id, "#")] = true
 			}
 		})
-		walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
+		complete := walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
 			ref := schema.Get("$ref").Decoded()
 			to, _, _ := strings.Cut(ref, "#")
 			if s := scheme(to); (s == "http" || s == "https" || strings.HasPrefix(to, "//")) && !ids[to] {
 				v.Violate(d.name, d.path+"."+member, ref)
 			}
 		})
+		if !complete {
+			v.Skip("the schema is nested too deep")
+		}
 	}
 }
 
@@ -598,6 +617,7 @@ func networkReferences(m *Message, d definition, v *Verdict) {
 func subscribedURIs(s *Session) Hooks {
 	uris, more := bounded.Map[string, bool]{Max: 256}, false
 	watch := func(m *Message) {
+		more = more || m.isPartial()
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "resources/subscribe":
 			_, dropped := uris.Put(strings.Clone(m.Parameters().Get("uri").Decoded()), true)

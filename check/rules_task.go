@@ -88,8 +88,8 @@ var rulesTask = []Rule{
 		Source: "D:basic/utilities/tasks#associating-task-related-messages, #input-required-status",
 		Fix:    "Copy related-task from the request to the result.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.Outcome().IsObject() {
-				return
+			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.final() {
+				return // a task that the request becomes has an id of its own
 			}
 			if want := relatedTask(m.Request.Params); want != nil && m.Outcome().Get("task") == nil { // a created task names itself
 				got := relatedTask(m.Outcome())
@@ -361,7 +361,7 @@ func cancelledTask(*Session) Hooks {
 	}}
 }
 
-// isUnknownTask matches how errors say that a task does not exist.
+// isUnknownTask matches the texts of errors about a task that does not exist.
 var isUnknownTask = regexp.MustCompile(`(?i)\btask\b.*(?:not found|does ?n[o']t exist|expired|unknown)|unknown task|no such task`)
 
 // polling judges task-09.

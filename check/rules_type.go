@@ -152,7 +152,8 @@ var rulesType = []Rule{
 	},
 	{
 		ID: "type-10", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
-		Text:   "Every prompt and every argument of it has a name, arguments is an array and required a boolean. Every resource has a uri and a name, every template a uriTemplate and a name, and size is a number.",
+		Text: "Every prompt and every argument of it has a name; arguments is an array and required a boolean. Every resource has a uri and a name, " +
+			"every template a uriTemplate and a name; size is a number.",
 		Source: "schema Prompt, PromptArgument, Resource, ResourceTemplate; observed: the TypeScript SDK rejects the whole list, the Go SDK on another type",
 		Fix:    "Correct the type or leave the member out.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
