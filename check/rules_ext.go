@@ -65,7 +65,7 @@ var rulesExtension = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			for name := range m.Outcome().Each {
 				if n := string(name); n != "resultType" && n != "_meta" {
-					v.Violate(m.Request.Method, "$.result."+n, n)
+					v.Violate(m.Request.Method, "$.result."+jsonrpc.Bound(n), n)
 					return
 				}
 			}
