@@ -46,8 +46,8 @@ func TestHeldBytes(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	big := strings.Repeat("x", 200<<10)
-	var keep *Report
-	keep = feed(func(yield func(tap.Lane, string) bool) {
+
+	keep := feed(func(yield func(tap.Lane, string) bool) {
 		yield(tap.ToServer, hello)
 		for i := range 1000 { // 200 MB
 			yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, i+1, big))

@@ -1,4 +1,151 @@
 package check
 
-// rulesDeprecated are about deprecated features.
-var rulesDeprecated = []Rule{}
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// rulesDeprecated are about what is deprecated or private.
+var rulesDeprecated = []Rule{
+	{
+		ID: "dep-01", Class: "observation", In: "B-E", Side: "server", Transport: "http",
+		Text:   "The HTTP+SSE transport is in use, which is deprecated since 2025-03-26.",
+		Source: "B-D:basic/transports#backwards-compatibility; E:deprecated",
+		Fix:    "Move to Streamable HTTP.",
+		New: each(func(m *Message, v *Verdict) {
+			v.Check(m.Session.Transport != "sse", "", "", "HTTP+SSE")
+		}, "result initialize"),
+	},
+	{
+		ID: "dep-02", Class: "observation", In: "E", Side: "both", Transport: "any",
+		Text:   "Roots, sampling or logging is in use, which is deprecated in 2026-07-28 and still supported.",
+		Source: "E:deprecated; E:client/roots, client/sampling, server/utilities/logging",
+		Fix:    "Use tool parameters, a model API of your own, and stderr or OpenTelemetry.",
+		New: each(func(m *Message, v *Verdict) {
+			switch level := m.Parameters().Get("_meta").Get(logLevelMember); {
+			case level != nil:
+				v.Violate("logging", "$.params._meta['"+logLevelMember+"']", string(level))
+			case slices.Contains([]string{"roots/list", "sampling/createMessage", "notifications/message"}, m.Method):
+				v.Violate(m.Method, m.Path, m.Method)
+			default:
+				v.Hold()
+			}
+		}, "request", onLog),
+	},
+	{
+		ID: "dep-03", Class: "should", In: "D-E", Side: "server", Transport: "any",
+		Text:   "The values thisServer and allServers of includeContext are avoided.",
+		Source: "D-E:client/sampling#capabilities; E:deprecated",
+		Fix:    "Leave includeContext out.",
+		New: each(func(m *Message, v *Verdict) {
+			context := m.Parameters().Get("includeContext").Decoded()
+			if m.Session.Client != nil && m.Session.Client.Get("sampling", "context") == nil {
+				return // see cap-10
+			}
+			v.Check(context != "thisServer" && context != "allServers", "includeContext", paramsOf(m)+".includeContext", context)
+		}, "request sampling/createMessage"),
+	},
+	{
+		ID: "dep-04", Class: "observation", In: "A-E", Side: "both", Transport: "any",
+		Text:   "Messages are in a dialect that is not MCP: mcpVersion in initialize, or methods such as tools/invoke, tools/changed, shutdown and exit.",
+		Source: "A-E:schema",
+		Fix:    "Follow the schema of the specification.",
+		New: func(*Session) Hooks {
+			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				v.revision = "" // that of the dialect is none
+				for i := range e.Parts {
+					m := e.Of(i)
+					params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
+					method, known := jsonrpc.LookupMethod(m.Method)
+					switch {
+					case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
+						v.Violate("mcpVersion", "", "mcpVersion")
+					case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
+						v.Violate(m.Method, "$.method", m.Method)
+					case m.Method != "":
+						v.Hold()
+					}
+				}
+			}}
+		},
+	},
+	{
+		ID: "dep-05", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "An error code of another meaning is used: -32001 for a missing resource, -32002 for a failed tool.",
+		Source: "E:basic/index#error-codes",
+		Fix:    "Use codes outside -32768 to -32000.",
+		New: each(func(m *Message, v *Verdict) {
+			collides := m.ErrorCode == "-32001" && m.Request.Method == "resources/read" || m.ErrorCode == "-32002" && m.Request.Method == "tools/call"
+			v.Check(!collides, m.Request.Method, "$.error.code", m.ErrorCode)
+		}, "error resources/read", "error tools/call"),
+	},
+	{
+		ID: "dep-06", Class: "observation", In: "A-E", Side: "both", Transport: "any",
+		Text:   "The name of a member is a near miss of a known one, such as next_cursor, input_schema or is_error, and will be ignored.",
+		Source: "A-E:schema",
+		Fix:    "Correct the spelling.",
+		New:    each(spelling, "request", "result"),
+	},
+}
+
+// inRevisions reports whether a method exists in a revision of the specification.
+func inRevisions(m jsonrpc.Method) bool {
+	for _, r := range letters {
+		if m.In(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// paramsOf returns the path of the params of a request, which may be embedded.
+func paramsOf(m *Message) string { return m.Path + ".params" }
+
+// spelled are known names of members, by their letters.
+var spelled = func() map[string]string {
+	names := map[string]string{}
+	for name := range strings.FieldsSeq(`nextCursor inputSchema outputSchema isError structuredContent protocolVersion clientInfo serverInfo
+		mimeType uriTemplate readOnlyHint destructiveHint idempotentHint openWorldHint resourceTemplates requestedSchema maxTokens systemPrompt stopReason listChanged`) {
+		names[strings.ToLower(name)] = name
+	}
+	return names
+}()
+
+// spelling judges dep-06 in the params or the result, and in the elements of its lists.
+func spelling(m *Message, v *Verdict) {
+	body, path := m.Outcome(), "$.result"
+	if m.Kind == jsonrpc.Request {
+		body, path = m.Parameters(), paramsOf(m)
+	}
+	wrong := false
+	check := func(object jsonrpc.Value, path string) {
+		if !object.IsObject() {
+			return
+		}
+		for name := range object.Each {
+			if len(name) > 40 {
+				continue
+			}
+			plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(string(name)))
+			if right, ok := spelled[plain]; ok && right != string(name) && object.Get(right) == nil {
+				wrong = true
+				v.Violate(string(name), path+"."+string(name), "instead of "+right)
+			}
+		}
+	}
+	check(body, path)
+	for _, list := range []string{"tools", "resources", "resourceTemplates", "content", "contents"} {
+		if elements := body.Get(list); elements.IsArray() {
+			for _, one := range elements.Each {
+				check(one, path+"."+list+"[*]")
+				check(one.Get("annotations"), path+"."+list+"[*].annotations")
+			}
+		}
+	}
+	if !wrong {
+		v.Hold()
+	}
+}

@@ -1,4 +1,207 @@
 package check
 
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/bounded"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+const sourceListChanged = "A-E:server/tools#list-changed-notification, server/resources#list-changed-notification, server/prompts#list-changed-notification"
+
+// listMethods are the lists that may change, with their members, capabilities and
+// notifications.
+var listMethods = map[string]struct{ member, capability, notification, filter string }{
+	"tools/list":     {"tools", "tools", "notifications/tools/list_changed", "toolsListChanged"},
+	"prompts/list":   {"prompts", "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
+	"resources/list": {"resources", "resources", "notifications/resources/list_changed", "resourcesListChanged"},
+}
+
 // rulesDrift are about definitions that change.
-var rulesDrift = []Rule{}
+var rulesDrift = []Rule{
+	{
+		ID: "drift-01", Class: "should", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A server that declared listChanged announces a changed list. Only lists of one page are compared.",
+		Source: sourceListChanged,
+		Fix:    "Send list_changed when the list changes.",
+		New:    changesAnnounced,
+	},
+	{
+		ID: "drift-02", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "The definition of a tool or prompt changes within a session: what the user approved is not what runs.",
+		Source: sourceListChanged,
+		Fix:    "Review the change and pin it again, or find out why the server changed it.",
+		New:    definitionsChange,
+	},
+	{
+		ID: "drift-03", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "serverInfo or the capabilities differ between two sessions of the same revision.",
+		Source: "A-D:basic/lifecycle#initialization; E:server/discover",
+		Fix:    "Check for a deployment, or for two servers behind one address.",
+		New: each(func(m *Message, v *Verdict) {
+			var other *Session
+			for _, s := range m.Session.checker.sessions.All {
+				if s != m.Session && s.Server != nil && s.Facts != nil && s.Facts.Revision == m.Revision && m.Revision != "" {
+					other = s
+				}
+			}
+			if other == nil {
+				return
+			}
+			info, f := m.Outcome().Get("serverInfo"), other.Facts
+			name, version := info.Get("name").Decoded(), info.Get("version").Decoded()
+			same := info == nil || name == f.Server.Name && version == f.Server.Version
+			if !same {
+				v.Violate("serverInfo", "$.result.serverInfo", name+" "+version+" instead of "+f.Server.Name+" "+f.Server.Version)
+			}
+			switch own := m.Outcome().Get("capabilities"); {
+			case digest(own) != digest(other.Server):
+				v.Violate("capabilities", "$.result.capabilities", string(own))
+			case same:
+				v.Hold()
+			}
+		}, "result initialize"),
+	},
+}
+
+// digest identifies a value, whatever the order of its members.
+func digest(v jsonrpc.Value) [32]byte {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) == nil {
+		if text, err := json.Marshal(value); err == nil {
+			return sha256.Sum256(text)
+		}
+	}
+	return sha256.Sum256(v)
+}
+
+// listDigest identifies a list, whatever the order of its elements.
+func listDigest(list jsonrpc.Value) (sum [32]byte) {
+	for _, v := range list.Each {
+		for i, b := range digest(v) {
+			sum[i] ^= b
+		}
+	}
+	return sum
+}
+
+// changesAnnounced judges drift-01. A notification may also come after the list.
+func changesAnnounced(s *Session) Hooks {
+	type list struct {
+		digest    [32]byte
+		announced bool
+		pending   uint64 // the frame of a change that is not announced so far
+	}
+	lists := map[string]*list{}
+	wanted := map[string]bool{} // by a subscription of 2026-07-28
+	streams := 0                // that are open for notifications on HTTP
+	gets := bounded.Map[uint64, bool]{Max: maxStreams}
+	settle := func(method string, l *list, v *Verdict) {
+		if l.pending != 0 {
+			v.frame = l.pending
+			v.Violate(method, "$.result."+listMethods[method].member, "changed without "+listMethods[method].notification)
+			l.pending = 0
+		}
+	}
+	return Hooks{
+		Frame: func(e *session.Entry, _ *Verdict) {
+			switch {
+			case e.Event.Name == tap.EventResponse && e.Exchange.Method == "GET" && mediaType(&e.Event) == eventStream:
+				gets.Put(e.Frame.Exchange, true)
+				streams++
+			case e.Event.Name == tap.EventEnd:
+				if _, ok := gets.Get(e.Frame.Exchange); ok {
+					gets.Delete(e.Frame.Exchange)
+					streams--
+				}
+			}
+		},
+		Watch: func(m *Message) {
+			if m.Method == "subscriptions/listen" {
+				for method, l := range listMethods {
+					wanted[method] = wanted[method] || m.Parameters().Get("notifications", l.filter).IsTrue()
+				}
+			}
+		},
+		On: []string{"result tools/list", "result prompts/list", "result resources/list", "notification"},
+		Message: func(m *Message, v *Verdict) {
+			if m.Kind == jsonrpc.Notification {
+				for method, l := range lists {
+					if listMethods[method].notification != m.Method {
+						continue
+					}
+					if l.announced = true; l.pending != 0 {
+						l.pending = 0
+						v.Hold()
+					}
+				}
+				return
+			}
+			method := m.Request.Method
+			member := listMethods[method]
+			elements := m.Outcome().Get(member.member)
+			if !elements.IsArray() || m.Outcome().Get("nextCursor") != nil || m.Request.Params.Get("cursor") != nil {
+				return
+			}
+			now, l := listDigest(elements), lists[method]
+			if l == nil {
+				lists[method] = &list{digest: now}
+				return
+			}
+			settle(method, l, v)
+			switch {
+			case l.digest == now || l.announced:
+				v.Hold()
+			case !s.Server.Get(member.capability, "listChanged").IsTrue():
+			case m.Revision == jsonrpc.Rev20260728 && !wanted[method], m.Revision != jsonrpc.Rev20260728 && s.Transport == "http" && streams == 0:
+				v.Skip("no stream was open for the notification")
+			default:
+				l.pending = m.Entry.Frame.Seq
+			}
+			l.digest, l.announced = now, false
+		},
+		End: func(v *Verdict) {
+			for method, l := range lists {
+				settle(method, l, v)
+			}
+		},
+	}
+}
+
+// definitionsChange judges drift-02.
+func definitionsChange(*Session) Hooks {
+	type definition struct{ whole, description, schema [32]byte }
+	known := bounded.Map[string, definition]{Max: maxRequests} // by list and name
+	return Hooks{
+		On: []string{"result tools/list", "result prompts/list"},
+		Message: func(m *Message, v *Verdict) {
+			member := listMethods[m.Request.Method].member
+			for _, one := range m.Outcome().Get(member).Each {
+				name := strings.Clone(one.Get("name").Decoded())
+				now := definition{digest(one), digest(one.Get("description")), digest(slices.Concat(one.Get("inputSchema"), one.Get("arguments")))}
+				before, ok := known.Get(member + " " + name)
+				known.Put(member+" "+name, now)
+				switch path := "$.result." + member + "[*]"; {
+				case !ok || before == now:
+					if ok {
+						v.Hold()
+					}
+				case before.description != now.description:
+					v.Violate(name, path+".description", one.Get("description").Decoded())
+				case before.schema != now.schema:
+					v.Violate(name, path, "its schema changed")
+				default:
+					v.Violate(name, path, "its definition changed")
+				}
+			}
+		},
+	}
+}

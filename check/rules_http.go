@@ -420,7 +420,7 @@ var rulesHTTP = []Rule{
 		ID: "http-45", Class: "must", In: "B-E", Side: "client", Transport: "http",
 		Text:   "There is no access token in the query of a request URI. Other names that look like keys are an observation.",
 		Source: "B-D:basic/authorization#token-requirements; E:basic/authorization/index#token-requirements; RFC 6750 s2.3",
-		Fix:    "Send Authorization: Bearer.",
+		Fix:    "Repeat the field Authorization in every request.",
 		New: func(*Session) Hooks {
 			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
 				if x.Request == nil || x.Session.Number == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	+1500ms                     time that passes
 //
 // In a line, @E stands for the members of _meta that 2026-07-28 requires, \n for a line end,
-// @CR for a carriage return, @FF for the byte FF, and @4M for 4 MiB of text. A line without a
-// sign is for the reader.
+// @CR for a carriage return, @FF for the byte FF, @4M for 4 MiB of text, and @x100 for 100
+// letters x. A line without a sign is for the reader.
 func TestRules(t *testing.T) {
 	for _, r := range Rules() {
 		if r.New == nil { // see TestLock
@@ -176,6 +177,9 @@ func head(raw string, fields [][2]string) string {
 	return string(e.Encode())
 }
 
+// letterX stands for many letters: see TestRules.
+var letterX = regexp.MustCompile(`@x\d+`)
+
 // frames reads a session: see TestRules.
 func frames(t *testing.T, script string) (all []tap.Frame) {
 	t.Helper()
@@ -183,6 +187,10 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
 		at += 10 * time.Millisecond
 		raw = shorthand.Replace(raw)
+		raw = letterX.ReplaceAllStringFunc(raw, func(s string) string {
+			n, _ := strconv.Atoi(s[2:])
+			return strings.Repeat("x", n)
+		})
 		switch {
 		case exchange == 0 && lane != tap.Lifecycle:
 			raw += "\n"
