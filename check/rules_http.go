@@ -167,7 +167,7 @@ var rulesHTTP = []Rule{
 			}
 			switch status := x.Response.Status; {
 			case slices.Contains([]int{400, 401, 403, 406, 409, 429}, status), status >= 500, status/100 == 3,
-				status == 404 && Field(x.Request, sessionID) != nil:
+				status == 404 && Field(x.Request, sessionField) != nil:
 				return
 			default:
 				media := mediaType(x.Response)
@@ -557,7 +557,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			status, media := x.Response.Status, mediaType(x.Response)
-			if status == 401 || status == 403 || status == 429 || status == 404 && Field(x.Request, sessionID) != nil {
+			if status == 401 || status == 403 || status == 429 || status == 404 && Field(x.Request, sessionField) != nil {
 				return
 			}
 			switch {
@@ -591,7 +591,7 @@ var rulesHTTP = []Rule{
 // The names of header fields, and the type of event streams.
 const (
 	eventStream  = "text/event-stream"
-	sessionID    = "Mcp-Session-Id"
+	sessionField = "Mcp-Session-Id"
 	versionField = "MCP-Protocol-Version"
 )
 
@@ -851,13 +851,13 @@ func sessionIDSent(s *Session) Hooks {
 	issued := uint64(0)                                 // the frame that issued the id
 	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
 	return streamable(func(x *Exchange, v *Verdict) {
-		if x.answered(2) && Field(x.Response, sessionID) != nil && issued == 0 {
+		if x.answered(2) && Field(x.Response, sessionField) != nil && issued == 0 {
 			issued = x.Heads[1]
 		}
 		if issued == 0 || x.Heads[0] <= issued || x.opens() {
 			return
 		}
-		if Field(x.Request, sessionID) != nil {
+		if Field(x.Request, sessionField) != nil {
 			conns.Put(x.Request.Conn, true)
 			v.Hold()
 			return
@@ -866,7 +866,7 @@ func sessionIDSent(s *Session) Hooks {
 			v.Skip("the request may be that of another client")
 			return
 		}
-		v.Violate(sessionID, "", "missing on "+x.Request.Method)
+		v.Violate(sessionField, "", "missing on "+x.Request.Method)
 	})(s)
 }
 
@@ -874,7 +874,7 @@ func sessionIDSent(s *Session) Hooks {
 func deadSession(s *Session) Hooks {
 	dead := uint64(0) // the frame that ended the session
 	return streamable(func(x *Exchange, v *Verdict) {
-		if !x.byServer() || Field(x.Request, sessionID) == nil {
+		if !x.byServer() || Field(x.Request, sessionField) == nil {
 			return
 		}
 		status := x.Response.Status
@@ -891,13 +891,13 @@ func deadSession(s *Session) Hooks {
 func lostSession(s *Session) Hooks {
 	id, at, again := "", time.Duration(0), false
 	hooks := streamable(func(x *Exchange, v *Verdict) {
-		own := strings.Join(Field(x.Request, sessionID), ",")
+		own := strings.Join(Field(x.Request, sessionField), ",")
 		switch {
 		case x.Request.Method != "POST" || !x.sends() || !x.byServer():
 		case own == "" || x.Response.Status != 404 || x.Has(tap.ToClient, jsonrpc.ErrorResponse) && x.code() == "-32601":
 		case id == own && x.Times[0] > at+time.Second:
 			again = true
-			v.Violate(sessionID, "", "sent again after 404")
+			v.Violate(sessionField, "", "sent again after 404")
 		case id == "":
 			id, at = strings.Clone(own), x.Times[1]
 		}
@@ -914,18 +914,18 @@ func lostSession(s *Session) Hooks {
 func sessionIDIssued(s *Session) Hooks {
 	known := ""
 	return streamable(func(x *Exchange, v *Verdict) {
-		ids := Field(x.Response, sessionID)
+		ids := Field(x.Response, sessionField)
 		if len(ids) == 0 || !x.answered(2) {
 			return
 		}
-		asked := strings.Join(Field(x.Request, sessionID), "")
+		asked := strings.Join(Field(x.Request, sessionField), "")
 		switch {
 		case x.opens():
 			v.Hold()
 		case asked != "" && asked != ids[0]:
-			v.Violate(sessionID, "", "changed on "+x.about())
+			v.Violate(sessionField, "", "changed on "+x.about())
 		case asked == "" && known == "" && s.Start:
-			v.Violate(sessionID, "", "issued on "+x.about())
+			v.Violate(sessionField, "", "issued on "+x.about())
 		default:
 			v.Hold()
 		}
@@ -1071,7 +1071,7 @@ func authorized(s *Session) Hooks {
 	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
 	ids := bounded.Map[string, bool]{Max: 16}           // session ids
 	return streamable(func(x *Exchange, v *Verdict) {
-		id := strings.Clone(strings.Join(Field(x.Request, sessionID), ""))
+		id := strings.Clone(strings.Join(Field(x.Request, sessionField), ""))
 		if Field(x.Request, "Authorization") != nil {
 			if x.answered(2) {
 				if conns.Put(x.Request.Conn, true); since == 0 {
