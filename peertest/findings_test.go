@@ -23,8 +23,8 @@ var knownFindings = sync.OnceValue(func() map[string]bool {
 	}
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "#")
-		if fields := strings.Split(strings.TrimRight(line, " \t\n"), "\t"); len(fields) == 3 {
-			known[strings.Join(fields, "\t")] = true
+		if fields := strings.Split(line, "\t"); len(fields) > 3 { // the path may be empty
+			known[strings.Join(fields[:3], "\t")] = true
 		}
 	}
 	return known
