@@ -89,6 +89,15 @@ var rulesDeprecated = []Rule{
 		Fix:    "Correct the spelling.",
 		New:    each(spelling, "request", "result"),
 	},
+	{
+		ID: "dep-07", Class: "observation", In: "E", Side: "client", Transport: "http",
+		Text:   "A client registers by Dynamic Client Registration, which is deprecated in 2026-07-28.",
+		Source: "E:deprecated; E:basic/authorization/client-registration#dynamic-client-registration",
+		Fix:    "Use a Client ID Metadata Document.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			v.Check(q.kind != "register", "", "", "a registration")
+		}),
+	},
 }
 
 // inRevisions reports whether a method exists in a revision of the specification.

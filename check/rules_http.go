@@ -224,6 +224,26 @@ var rulesHTTP = []Rule{
 		New:    sessionIDSent,
 	},
 	{
+		ID: "http-22", Class: "should", In: "B-D", Side: "server", Transport: "http",
+		Text:   "A server that refuses a request because the session id is missing answers 400: not 404, which says that the session is over.",
+		Source: sourceSessions,
+		Fix:    "Answer 400.",
+		New: func(s *Session) Hooks {
+			issued := uint64(0) // the frame that issued the id
+			return streamable(func(x *Exchange, v *Verdict) {
+				if x.answered(2) && Field(x.Response, sessionID) != nil && issued == 0 {
+					issued = x.Heads[1]
+				}
+				if issued == 0 || x.Heads[0] < issued || x.opens() || !x.sends() || Field(x.Request, sessionID) != nil || !x.byServer() {
+					return
+				}
+				if status := x.Response.Status; status == 400 || status == 404 {
+					v.Check(status == 400, sessionID, "", strconv.Itoa(status))
+				}
+			})(s)
+		},
+	},
+	{
 		ID: "http-23", Class: "must", In: "B-D", Side: "server", Transport: "http",
 		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
 		Source: sourceSessions,
@@ -347,6 +367,13 @@ var rulesHTTP = []Rule{
 				v.Check(status == 404, m.Subject(), "$.error.code", strconv.Itoa(status))
 			}
 		}, "error"),
+	},
+	{
+		ID: "http-37", Class: "should", In: "E", Side: "server", Transport: "http",
+		Text:   "A server that supports no version before 2026-07-28 issues no session id.",
+		Source: "E:basic/transports/streamable-http#earlier-streamable-http-revisions",
+		Fix:    "Do not set Mcp-Session-Id.",
+		New:    modernOnly,
 	},
 	{
 		ID: "http-38", Class: "observation", In: "E", Side: "both", Transport: "http",
@@ -948,7 +975,7 @@ func versionHeader(s *Session) Hooks {
 		case len(values) == 0:
 			v.Violate(versionField, "", "missing on "+x.Request.Method)
 		case !strings.Contains(values[0], ",") && versionForm.MatchString(values[0]) && values[0] != string(s.Facts.Revision): // others: http-52
-			v.violate(Should, versionField, "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
+			v.violate(Should, versionField+": "+values[0], "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
 		default:
 			v.Hold()
 		}
@@ -1013,6 +1040,27 @@ func contradictionRefused(s *Session) Hooks {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
 				return
 			}
+		}
+	}
+	return hooks
+}
+
+// modernOnly judges http-37.
+func modernOnly(s *Session) Hooks {
+	only := false // server/discover lists modern versions only
+	hooks := streamable(func(x *Exchange, v *Verdict) {
+		if only && x.byServer() {
+			v.Check(Field(x.Response, sessionID) == nil, sessionID, "", "issued on "+x.about())
+		}
+	})(s)
+	hooks.Watch = func(m *Message) {
+		versions := m.Outcome().Get("supportedVersions")
+		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
+			return
+		}
+		only = true
+		for _, version := range versions.Each {
+			only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
 		}
 	}
 	return hooks
