@@ -33,7 +33,6 @@ type Checker struct {
 	results   *results
 	sessions  bounded.Map[int, *Session]
 	exchanges bounded.Map[uint64, *Exchange]
-	transport string
 	// start is the event with which the recording starts, zero if it is missing.
 	start tap.Event
 	gap   bool

@@ -334,12 +334,18 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#value-encoding",
 		Fix:    "Encode such values.",
 		New: streamable(func(x *Exchange, v *Verdict) {
+			left := maxParamFields
 			for _, f := range x.Request.Header {
-				if !isEncodedField(f[0]) || x.masked(f[0]) {
+				if !isEncodedField(f[0]) {
 					continue
 				}
-				_, ok := decodeField(f[1])
-				v.Check(ok, f[0], "", f[1])
+				if left--; left < 0 {
+					return
+				}
+				if !x.masked(f[0]) {
+					_, ok := decodeField(f[1])
+					v.Check(ok, f[0], "", f[1])
+				}
 			}
 		}),
 	},
@@ -540,14 +546,15 @@ var rulesHTTP = []Rule{
 		Source: "RFC 9110 s5.3",
 		Fix:    "Set the header in one place; look for a proxy or wrapper that adds it again.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			for i, f := range x.Request.Header {
+			seen := map[string]bool{}
+			for _, f := range x.Request.Header {
 				name := strings.ToLower(f[0])
 				if !strings.HasPrefix(name, "mcp-") {
 					continue
 				}
-				twice := slices.ContainsFunc(x.Request.Header[:i], func(g [2]string) bool { return strings.EqualFold(f[0], g[0]) })
 				list := (name == "mcp-protocol-version" || name == "mcp-method") && strings.Contains(f[1], ",")
-				v.Check(!twice && !list, f[0], "", f[1])
+				v.Check(!seen[name] && !list, f[0], "", f[1])
+				seen[name] = true
 			}
 		}),
 	},
@@ -982,6 +989,9 @@ func versionHeader(s *Session) Hooks {
 	})(s)
 }
 
+// maxParamFields is how many Mcp-Param fields of a request are judged.
+const maxParamFields = 64
+
 // paramFields judges http-34, for annotations of the first level.
 func paramFields(m *Message, v *Verdict) {
 	head := m.head()
@@ -989,11 +999,14 @@ func paramFields(m *Message, v *Verdict) {
 		return
 	}
 	tool := m.definition(v, m.Parameters())
-	arguments := m.Parameters().Get("arguments")
+	arguments, left := m.Parameters().Get("arguments"), maxParamFields
 	for name, schema := range tool.Get("inputSchema", "properties").Each {
 		header := schema.Get("x-mcp-header").Decoded()
 		if header == "" {
 			continue
+		}
+		if left--; left < 0 {
+			return
 		}
 		header = "Mcp-Param-" + header
 		want, values := arguments.Get(string(name)), Field(head, header)
