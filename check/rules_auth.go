@@ -67,6 +67,39 @@ var rulesAuth = []Rule{
 		}),
 	},
 	{
+		ID: "auth-08", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "Authorization requests have a code_challenge (in D-E with code_challenge_method=S256), token requests for a code a code_verifier.",
+		Source: "B:basic/authorization#implementation-requirements; C-D:basic/authorization#authorization-code-protection; E:basic/authorization/security-considerations#authorization-code-protection",
+		Fix:    "Use PKCE with S256.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			switch {
+			case q.kind == "authorize" && q.form.Has("code_challenge") && q.form.Get("code_challenge_method") != "S256" && v.revision >= jsonrpc.Rev20251125:
+				v.Observe("code_challenge_method", "", q.form.Get("code_challenge_method")) // S256 may not be possible
+			case q.kind == "authorize":
+				v.Check(q.form.Has("code_challenge"), "code_challenge", "", "missing")
+			case q.kind == "token":
+				v.Check(q.form.Has("code_verifier"), "code_verifier", "", "missing")
+			}
+		}),
+	},
+	{
+		ID: "auth-09", Class: "must", In: "C-E", Side: "client", Transport: "http",
+		Text:   "Authorization and token requests have resource: an absolute URI of the MCP server, without a fragment.",
+		Source: "C-D:basic/authorization#resource-parameter-implementation; E:basic/authorization/index#resource-parameter-implementation",
+		Fix:    "Send resource in both requests.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			if q.kind == "register" {
+				return
+			}
+			u, err := url.Parse(q.form.Get("resource"))
+			text := q.form.Get("resource")
+			if text == "" {
+				text = "missing"
+			}
+			v.Check(err == nil && u.IsAbs() && u.Host != "" && u.Fragment == "", "resource", "", text)
+		}),
+	},
+	{
 		ID: "auth-11", Class: "must", In: "B-E", Side: "server", Transport: "http",
 		Text:   `A refusal with error="invalid_token" has status 401.`,
 		Source: "B-D:basic/authorization#token-handling; E:basic/authorization/index#token-handling; RFC 6750 s3.1",
@@ -163,6 +196,56 @@ var rulesAuth = []Rule{
 			}
 		}),
 	},
+	{
+		ID: "auth-17", Class: "must", In: "B-E", Side: "client", Transport: "http",
+		Text:   "Redirect URIs are HTTPS or on localhost.",
+		Source: "B:basic/authorization#security-considerations; C-D:basic/authorization#communication-security; E:basic/authorization/security-considerations#communication-security",
+		Fix:    "Use HTTPS, or localhost for the redirect.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			uris := q.form["redirect_uri"]
+			for _, uri := range q.doc.Get("redirect_uris").Each {
+				uris = append(uris, uri.Decoded())
+			}
+			for _, uri := range uris {
+				u, err := url.Parse(uri)
+				v.Check(err == nil && (u.Scheme == "https" || isLoopback(u)), "redirect_uri", "", uri)
+			}
+		}),
+	},
+	{
+		ID: "auth-18", Class: "should", In: "C-E", Side: "client", Transport: "http",
+		Text:   "Authorization requests have state.",
+		Source: "C-D:basic/authorization#open-redirection; E:basic/authorization/security-considerations#open-redirection",
+		Fix:    "Send and check state.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			if q.kind == "authorize" {
+				v.Check(q.form.Has("state"), "state", "", "missing")
+			}
+		}),
+	},
+	{
+		ID: "auth-19", Class: "must", In: "D-E", Side: "client", Transport: "http",
+		Text:   "A URL as client_id is HTTPS and has a path.",
+		Source: "D:basic/authorization#implementation-requirements; E:basic/authorization/client-registration#implementation-requirements",
+		Fix:    "Host the metadata document under a path on HTTPS.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			if id := q.form.Get("client_id"); strings.HasPrefix(id, "http://") || strings.HasPrefix(id, "https://") {
+				u, err := url.Parse(id)
+				v.Check(err == nil && u.Scheme == "https" && len(u.Path) > 1, "client_id", "", id)
+			}
+		}),
+	},
+	{
+		ID: "auth-20", Class: "must", In: "E", Side: "client", Transport: "http",
+		Text:   "Dynamic registration requests have application_type.",
+		Source: "E:basic/authorization/client-registration#application-type-and-redirect-uri-constraints",
+		Fix:    "Send native or web.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			if q.kind == "register" {
+				v.Check(q.doc.Get("application_type") != nil, "application_type", "$.application_type", "missing")
+			}
+		}),
+	},
 }
 
 const (
@@ -196,6 +279,45 @@ func metadata(judge func(x *Exchange, doc jsonrpc.Value, v *Verdict)) func(*Sess
 			Exchange: func(x *Exchange, v *Verdict) {
 				if doc, ok := docs.Get(x.Number); ok && doc.IsObject() {
 					judge(x, doc, v)
+				}
+			},
+		}
+	}
+}
+
+// An oauthRequest is a request to an authorization server that is reached through the tap.
+type oauthRequest struct {
+	kind string        // authorize, token (for a code) or register
+	form url.Values    // of the first two
+	doc  jsonrpc.Value // of the last one
+}
+
+// oauth returns New for a rule about such requests.
+func oauth(judge func(q oauthRequest, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks {
+		bodies := bounded.Map[uint64, string]{Max: 16}
+		return Hooks{
+			Frame: func(e *session.Entry, _ *Verdict) {
+				if e.Frame.Form == tap.FormBody && e.Frame.Lane == tap.ToServer && e.Message.Kind == jsonrpc.Other && len(e.Frame.Raw) < 64<<10 {
+					bodies.Put(e.Frame.Exchange, string(e.Frame.Raw))
+				}
+			},
+			Exchange: func(x *Exchange, v *Verdict) {
+				if x.Request == nil {
+					return
+				}
+				body, _ := bodies.Get(x.Number)
+				_, query, _ := strings.Cut(x.Request.Target, "?")
+				doc := jsonrpc.Value(strings.TrimSpace(body))
+				asked, _ := url.ParseQuery(query)
+				sent, _ := url.ParseQuery(body)
+				switch {
+				case x.Request.Method == "GET" && asked.Get("response_type") == "code" && asked.Has("client_id"):
+					judge(oauthRequest{kind: "authorize", form: asked}, v)
+				case x.Request.Method == "POST" && sent.Get("grant_type") == "authorization_code":
+					judge(oauthRequest{kind: "token", form: sent}, v)
+				case x.Request.Method == "POST" && doc.Get("redirect_uris").IsArray():
+					judge(oauthRequest{kind: "register", doc: doc}, v)
 				}
 			},
 		}

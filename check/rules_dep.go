@@ -89,6 +89,15 @@ var rulesDeprecated = []Rule{
 		Fix:    "Correct the spelling.",
 		New:    each(spelling, "request", "result"),
 	},
+	{
+		ID: "dep-07", Class: "observation", In: "E", Side: "client", Transport: "http",
+		Text:   "A client registers by Dynamic Client Registration, which is deprecated in 2026-07-28.",
+		Source: "E:deprecated; E:basic/authorization/client-registration#dynamic-client-registration",
+		Fix:    "Use a Client ID Metadata Document.",
+		New: oauth(func(q oauthRequest, v *Verdict) {
+			v.Check(q.kind != "register", "", "", "a registration")
+		}),
+	},
 }
 
 // inRevisions reports whether a method exists in a revision of the specification.
@@ -114,6 +123,9 @@ var spelled = func() map[string]string {
 	return names
 }()
 
+// spellingMarks removes what separates words.
+var spellingMarks = strings.NewReplacer("_", "", "-", "")
+
 // spelling judges dep-06 in the params or the result, and in the elements of its lists.
 func spelling(m *Message, v *Verdict) {
 	body, path := m.Outcome(), "$.result"
@@ -125,14 +137,24 @@ func spelling(m *Message, v *Verdict) {
 		if !object.IsObject() {
 			return
 		}
+		misspelled, right := map[string]string{}, map[string]bool{} // the first by known names
 		for name := range object.Each {
 			if len(name) > 40 {
 				continue
 			}
-			plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(string(name)))
-			if right, ok := spelled[plain]; ok && right != string(name) && object.Get(right) == nil {
+			known, ok := spelled[spellingMarks.Replace(strings.ToLower(string(name)))]
+			switch {
+			case !ok:
+			case known == string(name):
+				right[known] = true
+			case misspelled[known] == "":
+				misspelled[known] = string(name)
+			}
+		}
+		for known, name := range misspelled {
+			if !right[known] {
 				wrong = true
-				v.Violate(string(name), path+"."+string(name), "instead of "+right)
+				v.Violate(name, path+"."+name, "instead of "+known)
 			}
 		}
 	}

@@ -234,6 +234,30 @@ var rulesFlow = []Rule{
 		Fix:    "Ask the server for the state first, or pass an idempotency key as an argument.",
 		New:    repeatedCalls,
 	},
+	{
+		ID: "flow-19", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it.",
+		Source: sourceProgress,
+		Fix:    "Do not rely on the last progress message; put the final state into the result.",
+		New: func(*Session) Hooks {
+			last := bounded.Map[session.Ref, time.Duration]{Max: maxRequests} // by call
+			return Hooks{
+				Watch: func(m *Message) {
+					if m.Part.Role == session.RoleProgress && !m.Part.Late {
+						last.Put(m.Part.Call, m.Entry.Frame.At)
+					}
+				},
+				On: []string{"result", "error"},
+				Message: func(m *Message, v *Verdict) {
+					if at, ok := last.Get(m.Part.Call); ok && m.Part.Role == session.RoleResponse {
+						gap := m.Entry.Frame.At - at
+						v.Check(gap >= time.Millisecond, m.Subject(), "$", fmt.Sprintf("%v after the last progress", gap.Round(time.Microsecond)))
+						last.Delete(m.Part.Call)
+					}
+				},
+			}
+		},
+	},
 }
 
 // logLevelMember is the member of _meta that requests log messages.

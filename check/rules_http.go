@@ -224,6 +224,26 @@ var rulesHTTP = []Rule{
 		New:    sessionIDSent,
 	},
 	{
+		ID: "http-22", Class: "should", In: "B-D", Side: "server", Transport: "http",
+		Text:   "A server that refuses a request because the session id is missing answers 400: not 404, which says that the session is over.",
+		Source: sourceSessions,
+		Fix:    "Answer 400.",
+		New: func(s *Session) Hooks {
+			issued := uint64(0) // the frame that issued the id
+			return streamable(func(x *Exchange, v *Verdict) {
+				if x.answered(2) && Field(x.Response, sessionField) != nil && issued == 0 {
+					issued = x.Heads[1]
+				}
+				if issued == 0 || x.Heads[0] < issued || x.opens() || !x.sends() || Field(x.Request, sessionField) != nil || !x.byServer() {
+					return
+				}
+				if status := x.Response.Status; status == 400 || status == 404 {
+					v.Check(status == 400, sessionField, "", strconv.Itoa(status))
+				}
+			})(s)
+		},
+	},
+	{
 		ID: "http-23", Class: "must", In: "B-D", Side: "server", Transport: "http",
 		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
 		Source: sourceSessions,
@@ -314,12 +334,18 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#value-encoding",
 		Fix:    "Encode such values.",
 		New: streamable(func(x *Exchange, v *Verdict) {
+			left := maxParamFields
 			for _, f := range x.Request.Header {
-				if !isEncodedField(f[0]) || x.masked(f[0]) {
+				if !isEncodedField(f[0]) {
 					continue
 				}
-				_, ok := decodeField(f[1])
-				v.Check(ok, f[0], "", f[1])
+				if left--; left < 0 {
+					return
+				}
+				if !x.masked(f[0]) {
+					_, ok := decodeField(f[1])
+					v.Check(ok, f[0], "", f[1])
+				}
 			}
 		}),
 	},
@@ -347,6 +373,13 @@ var rulesHTTP = []Rule{
 				v.Check(status == 404, m.Subject(), "$.error.code", strconv.Itoa(status))
 			}
 		}, "error"),
+	},
+	{
+		ID: "http-37", Class: "should", In: "E", Side: "server", Transport: "http",
+		Text:   "A server that supports no version before 2026-07-28 issues no session id.",
+		Source: "E:basic/transports/streamable-http#earlier-streamable-http-revisions",
+		Fix:    "Do not set Mcp-Session-Id.",
+		New:    modernOnly,
 	},
 	{
 		ID: "http-38", Class: "observation", In: "E", Side: "both", Transport: "http",
@@ -513,14 +546,15 @@ var rulesHTTP = []Rule{
 		Source: "RFC 9110 s5.3",
 		Fix:    "Set the header in one place; look for a proxy or wrapper that adds it again.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			for i, f := range x.Request.Header {
+			seen := map[string]bool{}
+			for _, f := range x.Request.Header {
 				name := strings.ToLower(f[0])
 				if !strings.HasPrefix(name, "mcp-") {
 					continue
 				}
-				twice := slices.ContainsFunc(x.Request.Header[:i], func(g [2]string) bool { return strings.EqualFold(f[0], g[0]) })
 				list := (name == "mcp-protocol-version" || name == "mcp-method") && strings.Contains(f[1], ",")
-				v.Check(!twice && !list, f[0], "", f[1])
+				v.Check(!seen[name] && !list, f[0], "", f[1])
+				seen[name] = true
 			}
 		}),
 	},
@@ -948,12 +982,15 @@ func versionHeader(s *Session) Hooks {
 		case len(values) == 0:
 			v.Violate(versionField, "", "missing on "+x.Request.Method)
 		case !strings.Contains(values[0], ",") && versionForm.MatchString(values[0]) && values[0] != string(s.Facts.Revision): // others: http-52
-			v.violate(Should, versionField, "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
+			v.violate(Should, versionField+": "+values[0], "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
 		default:
 			v.Hold()
 		}
 	})(s)
 }
+
+// maxParamFields is how many Mcp-Param fields of a request are judged.
+const maxParamFields = 64
 
 // paramFields judges http-34, for annotations of the first level.
 func paramFields(m *Message, v *Verdict) {
@@ -962,11 +999,14 @@ func paramFields(m *Message, v *Verdict) {
 		return
 	}
 	tool := m.definition(v, m.Parameters())
-	arguments := m.Parameters().Get("arguments")
+	arguments, left := m.Parameters().Get("arguments"), maxParamFields
 	for name, schema := range tool.Get("inputSchema", "properties").Each {
 		header := schema.Get("x-mcp-header").Decoded()
 		if header == "" {
 			continue
+		}
+		if left--; left < 0 {
+			return
 		}
 		header = "Mcp-Param-" + header
 		want, values := arguments.Get(string(name)), Field(head, header)
@@ -1013,6 +1053,27 @@ func contradictionRefused(s *Session) Hooks {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
 				return
 			}
+		}
+	}
+	return hooks
+}
+
+// modernOnly judges http-37.
+func modernOnly(s *Session) Hooks {
+	only := false // server/discover lists modern versions only
+	hooks := streamable(func(x *Exchange, v *Verdict) {
+		if only && x.byServer() {
+			v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
+		}
+	})(s)
+	hooks.Watch = func(m *Message) {
+		versions := m.Outcome().Get("supportedVersions")
+		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
+			return
+		}
+		only = true
+		for _, version := range versions.Each {
+			only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
 		}
 	}
 	return hooks
