@@ -169,7 +169,7 @@ var floors = map[string]floor{
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
-		ours:  []string{"internal/bounded", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "store", "export", "recording", "diff/report"},
+		ours:  []string{"check", "internal/bounded", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view", "store", "export", "recording", "diff/report"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os":      "recordings come from a web.Source",

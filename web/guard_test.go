@@ -45,6 +45,7 @@ func TestGuard(t *testing.T) {
 		do     []func(*http.Request)
 	}{
 		{"no token", "", list, 401, nil},
+		{"findings without token", "", "/api/recordings/x/findings", 401, nil},
 		{"token in the URL", "", list, 200, []func(*http.Request){open}},
 		{"cookie", "", list, 200, []func(*http.Request){cookie}},
 		{"wrong token", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-tokem" }}},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -30,6 +31,7 @@ type savedJSON struct {
 	Heads     map[uint64]*headsJSON   `json:"heads,omitempty"`
 	Changes   map[uint64]*changesJSON `json:"changes,omitempty"`
 	Stats     *statsJSON              `json:"stats"`
+	Findings  *findingsJSON           `json:"findings,omitempty"` // of a whole recording
 	// Left is how many frames the page lacks.
 	Left uint64 `json:"left,omitempty"`
 
@@ -43,8 +45,8 @@ type savedFrame struct {
 }
 
 // Offline writes a recording as a self-contained page: it needs no server and no other
-// file. It has the list, the sequence, the statistics and the details of the viewer.
-// Instead of the filter, which needs the server, it has a text search.
+// file. It has the list, the sequence, the statistics, the findings and the details of
+// the viewer. Instead of the filter, which needs the server, it has a text search.
 func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	data, err := gatherSaved(ctx, r)
 	if err != nil {
@@ -114,7 +116,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		Changes: map[uint64]*changesJSON{}, room: maxSavedBytes,
 	}
 	s.Messages = append(s.Messages, message{Recording: s.Recording})
-	stats := session.NewStats("", maxSlowest)
+	stats, checker := session.NewStats("", maxSlowest), check.New(check.Rules())
 	end := rec.Duration
 	for f, err := range r.Frames(0) {
 		if err == nil {
@@ -127,7 +129,9 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 			s.Left, end = rec.Info.Frames-uint64(len(s.Frames)), g.last
 			break
 		}
-		for _, c := range g.add(&f).Ended {
+		e := g.add(&f)
+		checker.Add(e)
+		for _, c := range e.Ended {
 			stats.Add(c)
 		}
 		s.flush(g, maxRows)
@@ -136,6 +140,9 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	s.flush(g, 1)
 	stats.Finish(g.tracker.Open(), end)
 	s.Stats = newStatsJSON(stats, end)
+	if s.Left == 0 {
+		s.Findings = newFindingsJSON(checker.Report(g.tracker.Open()))
+	}
 	s.addChanges()
 	s.Messages = append(s.Messages, message{Read: rec.Info.Frames, Idle: true, Done: true})
 	return s, nil

@@ -41,6 +41,7 @@ type Server struct {
 	ctx     context.Context // ends with the server
 	mux     *http.ServeMux
 	watch   watch
+	judging chan struct{} // has one element during a check
 	silence time.Duration // maxSilence, less in tests
 }
 
@@ -48,7 +49,7 @@ type Server struct {
 func NewServer(ctx context.Context, c Config) *Server {
 	s := &Server{
 		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx,
-		mux: http.NewServeMux(), silence: maxSilence,
+		mux: http.NewServeMux(), judging: make(chan struct{}, 1), silence: maxSilence,
 	}
 	s.mux.HandleFunc("GET /assets/{name}", serveAsset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, "icon.svg") })
@@ -62,7 +63,8 @@ func NewServer(ctx context.Context, c Config) *Server {
 		"/filter":                           s.serveHelp,
 		"/recordings":                       s.serveList,
 		recording + "/complete":             s.serveComplete,
-		recording + "/stats":                s.serveStats,
+		recording + "/stats":                whole(s, measure),
+		recording + "/findings":             whole(s, s.judge),
 		recording + "/export":               s.serveExport,
 		recording + "/stream":               s.serveStream,
 		recording + "/frames/{seq}":         s.serveDetail,

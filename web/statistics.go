@@ -70,25 +70,27 @@ type bucketJSON struct {
 	Calls uint64 `json:"calls"`
 }
 
-// serveStats sends the statistics of a recording, or of the session with the number in
-// the query.
-func (s *Server) serveStats(w http.ResponseWriter, r *http.Request) {
-	reader, _, ok := s.open(w, r)
-	if !ok {
-		return
-	}
-	number, err := sessionNumber(r.URL.Query().Get("session"))
-	if err != nil {
-		fail(w, http.StatusBadRequest, err)
-		return
-	}
-	switch j, err := measure(r.Context(), reader, number); {
-	case errors.Is(err, errNoSession):
-		fail(w, http.StatusNotFound, err)
-	case err != nil:
-		failSource(w, err)
-	default:
-		respond(w, j)
+// whole returns a handler that sends what sum returns for a recording, or for the session
+// with the number in the query.
+func whole[T any](s *Server, sum func(context.Context, Reader, int) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		reader, _, ok := s.open(w, r)
+		if !ok {
+			return
+		}
+		number, err := sessionNumber(r.URL.Query().Get("session"))
+		if err != nil {
+			fail(w, http.StatusBadRequest, err)
+			return
+		}
+		switch j, err := sum(r.Context(), reader, number); {
+		case errors.Is(err, errNoSession):
+			fail(w, http.StatusNotFound, err)
+		case err != nil:
+			failSource(w, err)
+		default:
+			respond(w, j)
+		}
 	}
 }
 
@@ -110,14 +112,8 @@ var errNoSession = errors.New("no session")
 func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	stats := session.NewStats("", maxSlowest)
 	m := session.NewMeter(stats, number)
-	for f, err := range r.Frames(0) {
-		if err == nil && f.Seq%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return nil, err
-		}
-		m.Add(&f)
+	if err := eachFrame(ctx, r, m.Add); err != nil {
+		return nil, err
 	}
 	if n := max(m.Sessions(), 1); number > n {
 		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)

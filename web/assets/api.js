@@ -40,6 +40,7 @@ export const formats = () => json('/api/formats');
 export const filterHelp = () => json('/api/filter');
 export const complete = (key, q, cursor, signal) => json(of(key) + '/complete', { q, cursor }, signal);
 export const stats = (key, session, signal) => json(of(key) + '/stats', session ? { session } : null, signal);
+export const findings = (key, session, signal) => json(of(key) + '/findings', session ? { session } : null, signal);
 export const detail = (key, seq, signal) => json(`${of(key)}/frames/${seq}`, null, signal);
 export const changes = (key, seq, before, signal) => json(`${of(key)}/frames/${seq}/changes`, { before }, signal);
 export const compare = (sides, signal) => json('/api/compare', sides, signal);

@@ -29,7 +29,8 @@ export function make() {
   el.method = h('span', { class: 'method' });
   el.more = h('span', { class: 'more' });
   el.session = h('span', { class: 'session' });
-  what.append(el.twisty, el.arrow, el.session, el.name, el.args, el.result, el.fault, el.method, el.more);
+  what.append(el.twisty, el.arrow, el.flag, el.session, el.name, el.args, el.result, el.fault, el.method, el.more);
+  el.flag = h('span', { class: 'flag', role: 'img' });
   el.bar = h('span', { class: 'bar' });
   el.cells.fall.append(el.bar);
   return el;
@@ -61,17 +62,21 @@ export function draw(el, line, view) {
   }
   setText(el.arrow, arrows[rows.lane[i]]);
   setAttr(el.arrow, 'aria-label', laneTitles[rows.lane[i]]);
-  texts(el, rows, i, call);
+  texts(el, view, i, call);
   setText(el.cells.state, state.shape ? state.shape + ' ' + state.word : state.word);
   setText(el.cells.took, took(view, i, call));
   setText(el.cells.size, rows.lane[i] === 0 ? '' : size(rows.size[i]));
 }
 
-function texts(el, rows, i, call) {
+function texts(el, { rows, flags }, i, call) {
   setText(el.session, sessionOf(rows, i));
   // A call shows the result of its response.
   const response = call ? rows.find(rows.response[i]) : -1;
   const result = rows.result(response >= 0 ? response : i);
+  const flag = flags.get(seqOf(rows.id[i])) ?? (response >= 0 ? flags.get(seqOf(rows.id[response])) : null);
+  setText(el.flag, flag ? '⚑' : '');
+  setAttr(el.flag, 'title', flag);
+  setAttr(el.flag, 'aria-label', flag);
   setText(el.name, rows.name[i]);
   setText(el.args, rows.args(i));
   setText(el.result, result && '→ ' + result);

@@ -4,6 +4,7 @@ import * as api from './source.js';
 import { Detail } from './detail.js';
 import { announce, fill, h } from './dom.js';
 import { FilterBox } from './filterbox.js';
+import { showFindings } from './findings.js';
 import { Foot } from './foot.js';
 import { HTTPRows } from './http.js';
 import { Lines } from './lines.js';
@@ -19,7 +20,8 @@ import { Summary } from './summary.js';
 import * as waterfall from './waterfall.js';
 import { splitter } from './splitter.js';
 
-export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics']];
+export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics'], ['findings', 'Findings']];
+const reports = { stats: showStats, findings: showFindings };
 
 export class RecordingView {
   /** state is the state in the URL: q, v, f, tab, http. changed(state) updates the URL. */
@@ -28,6 +30,7 @@ export class RecordingView {
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
     this.selected = state.f ? idOf(state.f) : 0;
     this.recording = null;
+    this.flags = new Map(); // what frames violate, if it is known
     this.unknown = state.unknown || (state.f && !this.selected ? `f=${state.f}` : '');
     this.over = false;
     this.news = 0;
@@ -52,7 +55,7 @@ export class RecordingView {
     // Updates the waiting times of pending calls.
     this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
     this.awaited = this.selected; // its row has not come yet
-    if (this.selected && this.mode !== 'stats') {
+    if (this.selected && !reports[this.mode]) {
       this.detailBox.hidden = false;
       this.detail.show(this.selected);
     }
@@ -65,7 +68,7 @@ export class RecordingView {
     this.detail.clear();
     clearTimeout(this.retry);
     clearInterval(this.tick);
-    this.stopStats?.abort();
+    this.stopReport?.abort();
     this.el.remove();
   }
 
@@ -176,22 +179,22 @@ export class RecordingView {
     fill(this.banner, this.summary.banners({ recording: this.recording, key: this.key, problem: this.problem, lost: this.lost, locked: this.locked, unknown: this.unknown, leave: () => this.changed(null) }));
   }
 
-  // Builds the list, or the statistics in its place.
+  // Builds the list, or a report in its place.
   #build() {
     const had = this.scroller?.contains(document.activeElement);
     this.list?.close();
     this.ruler?.close();
     this.list = null;
-    this.stopStats?.abort();
+    this.stopReport?.abort();
     this.live = false;
     fill(this.tabs, modes.map(([name, label], n) => h('button', {
       type: 'button', role: 'tab', 'aria-selected': String(name === this.mode), onclick: () => this.setMode(name), title: `${label} (${n + 1})`,
     }, label)));
     this.el.dataset.mode = this.mode;
-    if (this.mode === 'stats') {
-      this.stopStats = new AbortController();
+    if (reports[this.mode]) {
+      this.stopReport = new AbortController();
       this.detailBox.hidden = true;
-      showStats(this.listBox, this, this.stopStats.signal);
+      reports[this.mode](this.listBox, this, this.stopReport.signal);
       return;
     }
     this.detailBox.hidden = !this.detail.shown;
@@ -367,7 +370,7 @@ export class RecordingView {
 
   setMode(mode) {
     if (mode === this.mode) return;
-    const reload = this.query && mode !== 'stats' && (mode === 'calls') !== this.streamsCalls;
+    const reload = this.query && !reports[mode] && (mode === 'calls') !== this.streamsCalls;
     this.mode = mode;
     if (reload) this.#restart(this.query);
     else this.#redraw();

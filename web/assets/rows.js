@@ -251,6 +251,13 @@ export class Rows {
     return k < this.shown && this.id[this.order[k]] === id ? this.order[k] : -1;
   }
 
+  /** The id of the first row of a frame, 0 if there is none. */
+  first(seq) {
+    const k = this.place(seq * 16384 + batchIndex);
+    const id = k < this.shown ? this.id[this.order[k]] : 0;
+    return seqOf(id) === seq ? id : 0;
+  }
+
   kindName(i) { return this.kinds.texts[this.kind[i]]; }
   methodName(i) { return this.methods.texts[this.method[i]]; }
   roleName(i) { return this.roles.texts[this.role[i]]; }

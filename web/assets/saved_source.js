@@ -22,6 +22,7 @@ export const left = data.left ?? 0;
 export const filterHelp = async () => [];
 export const complete = async () => ({ completions: [] });
 export const stats = async () => data.stats;
+export const findings = async () => data.findings ?? gone();
 export const changes = async (key, seq) => data.changes?.[seq] ?? gone();
 export const exportURL = null;
 export const bytesURL = null;

@@ -3,7 +3,7 @@
 import * as api from './source.js';
 import { fill, h } from './dom.js';
 import { seqOf } from './rows.js';
-import { remedy } from './summary.js';
+import { load } from './summary.js';
 import { count, duration, offset, plural, size } from './text.js';
 import { arrows } from './words.js';
 
@@ -23,14 +23,8 @@ const columns = [
 
 /** Shows the statistics in el. */
 export async function showStats(el, view, signal) {
-  fill(el, h('div', { class: 'empty' }, h('p', { class: 'big' }, 'Counting …')));
-  let stats;
-  try {
-    stats = await api.stats(view.key, view.sessions.chosen, signal);
-  } catch (err) {
-    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message, remedy(err.kind, view))));
-    return;
-  }
+  const stats = await load(el, view, 'Counting …', api.stats(view.key, view.sessions.chosen, signal));
+  if (!stats) return;
   let sort = 'sum';
   const draw = () => fill(el, h('div', { class: 'stats', tabindex: '0' }, h('div', { class: 'overview' }, tiles(stats, view), chart(stats.histogram)), table(stats, view, sort, (s) => { sort = s; draw(); }), calls(stats, view)));
   draw();

@@ -31,7 +31,8 @@ export const statusChip = (rec) => {
   return s && h('span', { class: 'status ' + s[2] }, h('span', { class: 'shape', 'aria-hidden': 'true' }, s[0]), ' ', s[1]);
 };
 
-const code = (...words) => h('code', null, command(...words));
+/** A command of mcptap. */
+export const code = (...words) => h('code', null, command(...words));
 
 /** How to solve a problem, by its kind; view is that of a recording. */
 export function remedy(kind, view) {
@@ -42,6 +43,17 @@ export function remedy(kind, view) {
     case 'unreadable': return view ? [' ', code('show', view.recording ? argOf(view.recording) : view.key), ' lists its frames.'] : null;
   }
   return null;
+}
+
+/** Shows that something is being read, and if that fails, why. Returns what was read. */
+export async function load(el, view, word, reading) {
+  fill(el, h('div', { class: 'empty' }, h('p', { class: 'big' }, word)));
+  try {
+    return await reading;
+  } catch (err) {
+    if (err.name !== 'AbortError') fill(el, h('div', { class: 'empty' }, h('p', { class: 'fault' }, err.message, remedy(err.kind, view))));
+    return null;
+  }
 }
 
 export class Summary {

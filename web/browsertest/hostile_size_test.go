@@ -61,9 +61,9 @@ func TestHostileSizes(t *testing.T) {
 	if got := p.text(".foot"); !strings.Contains(got, grouped(lines+len(large))+" frames") && !strings.Contains(got, "Reading") {
 		t.Errorf("foot: %s", got)
 	}
-	for _, view := range []string{"calls", "sequence", "stats"} {
+	for _, view := range []string{"calls", "sequence", "stats", "findings"} {
 		p.do(navigate(at(t, base, "/r/"+id+"?v="+view)))
-		p.wait("document.querySelector('.pad > .row, .stats .tiles')")
+		p.wait("document.querySelector('.pad > .row, .stats .tiles, .findings')")
 		p.inert()
 		p.bounded()
 	}

@@ -58,12 +58,12 @@ func TestHostile(t *testing.T) {
 	p.wait("document.querySelector('.rec.selected')")
 	p.keys("\r")
 	p.read()
-	for _, view := range []string{"frames", "calls", "sequence", "stats"} {
+	for _, view := range []string{"frames", "calls", "sequence", "stats", "findings"} {
 		p.do(navigate(at(t, base, "/r/"+id+"?v="+view)))
-		p.wait("document.querySelector('.pad > .row, .stats .tiles')")
+		p.wait("document.querySelector('.pad > .row, .stats .tiles, .findings li')")
 		p.inert()
 	}
-	p.picture("hostile-stats")
+	p.picture("hostile-findings")
 	each := 1
 	if longtest.Sampled(t) {
 		each = 3
@@ -140,9 +140,9 @@ func TestHostileSaved(t *testing.T) {
 		p.wait("document.querySelector('.card-body > *') && !/^Loading/.test(document.querySelector('.card-body').innerText)")
 	}
 	p.inert()
-	for _, view := range []string{"1", "3", "4"} {
+	for _, view := range []string{"1", "3", "4", "5"} {
 		p.keys(view)
-		p.wait("document.querySelector('.pad > .row, .stats .tiles')")
+		p.wait("document.querySelector('.pad > .row, .stats .tiles, .findings li')")
 		p.inert()
 	}
 	p.picture("hostile-saved")

@@ -83,7 +83,7 @@ const visitViews = `async (key) => {
 		await until('its rows', () => one('.pad > .row') && /frame/.test(one('.foot').innerText) && !/Reading/.test(one('.foot').innerText));
 		press('j');
 		await until('a frame', () => one('.card-body > :not(p)'));
-		for (const [view, ready] of [['2', '.pad > .row'], ['3', '.pad > .row.step'], ['4', '.stats .tiles']]) {
+		for (const [view, ready] of [['2', '.pad > .row'], ['3', '.pad > .row.step'], ['4', '.stats .tiles'], ['5', '.findings']]) {
 			press(view);
 			await until('view ' + view, () => one(ready));
 		}
@@ -264,6 +264,8 @@ func TestKeyboard(t *testing.T) {
 	p.wait("document.querySelector('.row.step')")
 	p.keys("4")
 	p.wait("document.querySelector('.stats')")
+	p.keys("5")
+	p.wait("document.querySelector('.findings')")
 	p.keys("1")
 	p.keys("?")
 	p.wait("document.querySelector('dialog[open] .language td')")
