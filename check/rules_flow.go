@@ -192,7 +192,7 @@ var rulesFlow = []Rule{
 		Source: "A-E:server/utilities/logging#security",
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
-			what := credential.FindString(string(m.Params[:min(len(m.Params), maxParams)]))
+			what := credential.FindString(string(m.Params[:min(len(m.Params), maxSearched)]))
 			v.Check(what == "", m.Parameters().Get("logger").Decoded(), "$.params.data", hideCredential(what))
 		}, onLog),
 	},
@@ -265,6 +265,9 @@ const logLevelMember = jsonrpc.MetaPrefix + "logLevel"
 
 // logLevels are the levels, the least severe first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// maxSearched is how many bytes of a message are searched for a credential.
+const maxSearched = 16 << 10
 
 // credential matches the forms of well-known secrets.
 var credential = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[0-9A-Za-z]{36,}|\bgithub_pat_[0-9A-Za-z_]{22,}|` +

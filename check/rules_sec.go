@@ -54,7 +54,7 @@ var rulesSecurity = []Rule{
 			} else if m.Error != nil {
 				body, path = m.Error, "$.error"
 			}
-			what := credential.Find(body[:min(len(body), maxParams)])
+			what := credential.Find(body[:min(len(body), maxSearched)])
 			v.Check(what == nil, m.Subject(), path, hideCredential(string(what)))
 		}, "message"),
 	},
