@@ -1,0 +1,70 @@
+package check
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// The example messages of documents that people write clients and servers from, each document as
+// one session in its order, with the rules that each message violates. A document that uses the
+// same id for several examples, or shows fragments, violates rules by that alone.
+func TestReferenceDocuments(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("..", "tap", "jsonrpc", "testdata", "reference", "*.txt"))
+	if err != nil || len(names) != 5 {
+		t.Fatal(names, err)
+	}
+	var b strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var titles []string
+		violated := map[uint64][]string{}
+		c := New(Rules())
+		c.Each(func(r *Rule, frame uint64) {
+			if !slices.Contains(violated[frame], r.ID) {
+				violated[frame] = append(violated[frame], r.ID)
+			}
+		})
+		var tracker session.Tracker
+		var messages [][]byte
+		for _, block := range strings.Split(strings.TrimSpace(strings.ReplaceAll(string(data), "\r\n", "\n")), "\n\n")[1:] {
+			lines := strings.Split(block, "\n")
+			lane := map[byte]tap.Lane{'>': tap.ToServer, '<': tap.ToClient}[lines[2][0]]
+			if lane == tap.Lifecycle {
+				continue // a fragment
+			}
+			titles, messages = append(titles, lines[0]), append(messages, []byte(lines[2]))
+			raw := []byte(lines[2][2:] + "\n")
+			c.Add(tracker.Add(&tap.Frame{Seq: uint64(len(titles)), Lane: lane, Raw: raw, Size: int64(len(raw))}))
+		}
+		c.Report(tracker.Open())
+		for i, title := range titles {
+			rules := violated[uint64(i+1)]
+			slices.Sort(rules)
+			fmt.Fprintf(&b, "%s\n%.300s\n  %s\n", title, messages[i], strings.Join(rules, " "))
+		}
+	}
+	golden := filepath.Join("testdata", "reference.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s differs (go test ./check -run TestReferenceDocuments -update); got\n%s", golden, got)
+	}
+}
