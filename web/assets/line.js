@@ -28,9 +28,9 @@ export function make() {
   el.fault = h('span', { class: 'fault' });
   el.method = h('span', { class: 'method' });
   el.more = h('span', { class: 'more' });
+  el.flag = h('span', { class: 'flag', role: 'img' });
   el.session = h('span', { class: 'session' });
   what.append(el.twisty, el.arrow, el.flag, el.session, el.name, el.args, el.result, el.fault, el.method, el.more);
-  el.flag = h('span', { class: 'flag', role: 'img' });
   el.bar = h('span', { class: 'bar' });
   el.cells.fall.append(el.bar);
   return el;
@@ -73,7 +73,9 @@ function texts(el, { rows, flags }, i, call) {
   // A call shows the result of its response.
   const response = call ? rows.find(rows.response[i]) : -1;
   const result = rows.result(response >= 0 ? response : i);
-  const flag = flags.get(seqOf(rows.id[i])) ?? (response >= 0 ? flags.get(seqOf(rows.id[response])) : null);
+  // Of a batch, only the row of the whole frame.
+  const flagOf = (k) => (k >= 0 && !(rows.marks[k] & mark.member) ? flags.get(seqOf(rows.id[k])) : null);
+  const flag = flagOf(i) ?? flagOf(response);
   setText(el.flag, flag ? '⚑' : '');
   setAttr(el.flag, 'title', flag);
   setAttr(el.flag, 'aria-label', flag);

@@ -19,7 +19,7 @@ var places = []struct{ name, path, ready string }{
 	{"frames", "/r/ID?v=frames&f=10&tab=pretty", "document.querySelector('.card .code')"},
 	{"sequence", "/r/ID?v=sequence", "document.querySelectorAll('.row.step').length > 10"},
 	{"statistics", "/r/ID?v=stats", "document.querySelector('.stats table')"},
-	{"findings", "/r/b412f786?v=findings", "document.querySelector('.findings li')"},
+	{"findings", "/r/9e2e0a95?v=findings", "document.querySelector('.findings li')"},
 	{"changes", "/r/ID?v=frames&f=10&tab=changes", "document.querySelector('.changes li')"},
 	{"bytes", "/r/ID?v=frames&f=10&tab=hex", "document.querySelector('.code.hex')"},
 	{"compare", "/compare?a=ID&b=b412f786", "document.querySelector('.call-pairs .call-head')"},
