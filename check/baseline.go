@@ -31,9 +31,11 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("not a baseline, which --update-baseline makes: %w", err)
 	}
 	switch {
+	case d.More():
+		return nil, errors.New("not a baseline: more follows after its end")
 	case b.Version == 0:
 		return nil, errors.New("no baseline_version: not a baseline of mcptap")
 	case b.Version > BaselineVersion:
@@ -72,6 +74,15 @@ func Accept(reports ...*Report) *Baseline {
 }
 
 func (f *Finding) known() Known { return Known{f.Rule.ID, f.Subject, f.Path} }
+
+// Keep adds the entries of an older baseline for rules that were not judged now, by their ids.
+func (b *Baseline) Keep(old *Baseline, judged map[string]bool) {
+	for _, k := range old.Findings {
+		if !judged[k.Rule] && !slices.Contains(b.Findings, k) {
+			b.Findings = append(b.Findings, k)
+		}
+	}
+}
 
 // Apply removes the accepted findings from a report and returns how many there were. It adds
 // them to seen, which has all entries that were found in any report.

@@ -22,6 +22,8 @@ const (
 	// maxHeld is how many bytes of params, capabilities and definitions are kept, of all
 	// sessions. Beyond that they are not known to the rules.
 	maxHeld = 64 << 20
+	// maxDefinitions is how many definitions of a list are kept.
+	maxDefinitions = 100_000
 	// maxExchanges is how many open exchanges are remembered.
 	maxExchanges = 4096
 )
@@ -38,11 +40,12 @@ type Checker struct {
 	gap   bool
 	held  int // bytes, see maxHeld
 	last  uint64
+	cut   bool // there was no room for all definitions
 	// elements are those of the batch in the frame elementsOf.
 	elements   []jsonrpc.Value
 	elementsOf uint64
-	// schemas are loaded when they are needed. Before is how many violations there were
-	// before the current message.
+	// schemas are loaded when they are needed. Before is how many violations of Must
+	// or worse there were before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
 	before  uint64
 	// seen reports for each of topics whether the recording shows it.
@@ -354,7 +357,7 @@ func (c *Checker) message(m *Message) {
 		j.Watch(m)
 	}
 	if m.Path == "$" {
-		c.before = c.results.violated
+		c.before = c.results.serious
 	}
 	kind, method := "invalid", ""
 	switch m.Kind {
@@ -622,13 +625,16 @@ func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key
 		*defs = map[string]jsonrpc.Value{}
 	}
 	for _, v := range m.Outcome().Get(member).Each {
-		if len(*defs) == maxRequests {
+		if len(*defs) == maxDefinitions {
+			s.checker.cut = true
 			return
 		}
 		s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
 		if name := v.Get(key).Decoded(); name != "" {
 			s.release((*defs)[name])
-			(*defs)[strings.Clone(name)] = s.keep(v)
+			kept := s.keep(v)
+			s.checker.cut = s.checker.cut || kept == nil
+			(*defs)[strings.Clone(name)] = kept
 		}
 	}
 }

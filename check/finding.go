@@ -10,8 +10,8 @@ import (
 
 // Limits of a [Report].
 const (
-	// MaxFindings is how many findings are kept. Violations beyond it are counted in
-	// Report.More.
+	// MaxFindings is how many findings of each class are kept. Violations beyond it are
+	// counted in Report.More.
 	MaxFindings = 10_000
 	// MaxFrames is how many of its first frames a finding names.
 	MaxFrames = 5
@@ -65,8 +65,9 @@ type Report struct {
 	Findings []*Finding
 	// Judgements has the rules that applied at least once, ordered by id.
 	Judgements []*Judgement
-	// More counts violations that are not in Findings.
-	More uint64
+	// More counts violations that are not in Findings, and MoreWorst is their worst class.
+	More      uint64
+	MoreWorst Class
 }
 
 // Judged returns how many verdicts were given.
@@ -80,9 +81,9 @@ func (r *Report) Judged() (n uint64) {
 // Worst returns the class of the worst finding, 0 if there is none.
 func (r *Report) Worst() Class {
 	if len(r.Findings) == 0 {
-		return 0
+		return r.MoreWorst
 	}
-	return r.Findings[0].Class
+	return max(r.Findings[0].Class, r.MoreWorst)
 }
 
 // findingKey identifies a finding.
@@ -93,7 +94,10 @@ type results struct {
 	judgements map[*Rule]*Judgement
 	findings   map[findingKey]*Finding
 	violated   uint64 // how often any rule was violated
+	serious    uint64 // those of Must or worse
 	more       uint64
+	moreWorst  Class
+	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
 }
 
@@ -112,7 +116,7 @@ func (r *results) of(rule *Rule) *Judgement {
 
 // report returns the ordered results.
 func (r *results) report() *Report {
-	out := &Report{More: r.more}
+	out := &Report{More: r.more, MoreWorst: r.moreWorst}
 	for _, f := range r.findings {
 		out.Findings = append(out.Findings, f)
 	}
@@ -199,16 +203,21 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	}
 	v.counts().Violated++
 	v.results.violated++
+	if class >= Must {
+		v.results.serious++
+	}
 	if v.results.each != nil {
 		v.results.each(v.rule, v.frame)
 	}
 	key := findingKey{v.rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
 	f := v.results.findings[key]
 	if f == nil {
-		if len(v.results.findings) >= MaxFindings {
+		if v.results.ofClass[class] >= MaxFindings {
 			v.results.more++
+			v.results.moreWorst = max(v.results.moreWorst, class)
 			return
 		}
+		v.results.ofClass[class]++
 		f = &Finding{
 			Rule: v.rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision, method: strings.Clone(v.method),
 		}

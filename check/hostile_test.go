@@ -35,8 +35,22 @@ func TestManyFindings(t *testing.T) {
 			yield(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":[]}`, i+1))
 		}
 	})
-	if len(r.Findings) != MaxFindings || r.More < n-MaxFindings {
+	if len(r.Findings) < MaxFindings || len(r.Findings) > MaxFindings+5 || r.More < n-MaxFindings {
 		t.Errorf("%d findings and %d more", len(r.Findings), r.More)
+	}
+}
+
+// A finding of a worse class has room, however many others came before.
+func TestWorstFindingsAreKept(t *testing.T) {
+	r := feed(func(yield func(tap.Lane, string) bool) {
+		yield(tap.ToServer, hello)
+		for i := range MaxFindings + 10 {
+			yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"own/%d"}`, i+1, i))
+		}
+		yield(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":[]}`)
+	})
+	if r.Worst() != ClientBreaking || r.Findings[0].Rule.ID != "rpc-10" || r.MoreWorst >= ClientBreaking {
+		t.Errorf("the worst is %v, of those left out %v", r.Findings[0].Rule.ID, r.MoreWorst)
 	}
 }
 
@@ -67,13 +81,14 @@ func TestHostileSchemas(t *testing.T) {
 	deep := strings.Repeat(`{"properties":{"a":`, 400) + `{}` + strings.Repeat(`}}`, 400)
 	arguments := strings.Repeat(`{"a":`, 400) + `{}` + strings.Repeat(`}`, 400)
 	for name, schema := range map[string]string{
-		"deep":      `{"type":"object","properties":{"a":` + deep + `}}`,
-		"loop":      `{"type":"object","$ref":"#"}`,
-		"two loops": `{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
-		"pattern":   `{"type":"object","properties":{"s":{"pattern":"^(a+)+$"}}}`,
-		"huge":      `{"type":"object","properties":{"s":{"pattern":"(((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,
-		"null":      `{"type":"object","properties":null}`,
-		"file":      `{"type":"object","$ref":"file:///etc/passwd"}`,
+		"deep":        `{"type":"object","properties":{"a":` + deep + `}}`,
+		"loop":        `{"type":"object","$ref":"#"}`,
+		"two loops":   `{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
+		"pattern":     `{"type":"object","properties":{"s":{"pattern":"^(a+)+$"}}}`,
+		"huge":        `{"type":"object","properties":{"s":{"pattern":"(((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,
+		"huge number": `{"type":"object","properties":{"a":{"maximum":10,"multipleOf":1e-99999999}}}`,
+		"null":        `{"type":"object","properties":null}`,
+		"file":        `{"type":"object","$ref":"file:///etc/passwd"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			feed(func(yield func(tap.Lane, string) bool) {
@@ -81,6 +96,7 @@ func TestHostileSchemas(t *testing.T) {
 				yield(tap.ToClient, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
 				yield(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 				yield(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":`+schema+`,"outputSchema":`+schema+`}]}}`)
+				yield(tap.ToServer, `{"jsonrpc":"2.0","id":500,"method":"tools/call","params":{"name":"t","arguments":{"a":1e9999999}}}`)
 				for i := range 20 {
 					yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":%s}}`, i+2, arguments))
 					yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"s":"%sb"}}}`, i+102, strings.Repeat("a", 5000)))

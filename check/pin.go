@@ -51,9 +51,11 @@ func ReadLock(data []byte) (*Lock, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("not a lock, which `mcptap pin` makes: %w", err)
 	}
 	switch {
+	case d.More():
+		return nil, errors.New("not a lock: more follows after its end")
 	case l.Version == 0:
 		return nil, errors.New("no lock_version: not a lock of mcptap")
 	case l.Version > LockVersion:
@@ -102,6 +104,21 @@ func (c *Checker) Pin() *Lock {
 		}
 	}
 	return l
+}
+
+// Cut reports whether there was no room for all definitions.
+func (c *Checker) Cut() bool { return c.cut }
+
+// Keep adds the lists of an older lock that were not requested now, and returns the methods for
+// them.
+func (l *Lock) Keep(old *Lock) (kept []string) {
+	for _, p := range pinned {
+		if *p.of(l) == nil && *p.of(old) != nil {
+			*p.of(l) = *p.of(old)
+			kept = append(kept, p.method)
+		}
+	}
+	return kept
 }
 
 // canonical returns a value with sorted members, without changing a number.
@@ -154,7 +171,11 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	for _, p := range pinned {
 		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
 		if offered == nil {
-			if old != nil {
+			switch {
+			case old == nil:
+			case locked:
+				at(added, c.last).violate(Must, p.method, "", "the recording has no result of it")
+			default:
 				at(removed, 0).Skip("the recording has no " + p.method)
 			}
 			continue

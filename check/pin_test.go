@@ -84,7 +84,7 @@ func TestLock(t *testing.T) {
 // A lock that cannot be read is an error.
 func TestReadLock(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}": "not a lock", `{"lock_version":9}`: "newer", "[": "EOF", `{"lock_version":1,"other":1}`: "unknown field",
+		"{}": "not a lock", `{"lock_version":9}`: "newer", "[": "not a lock", `{"lock_version":1} x`: "more follows", `{"lock_version":1,"other":1}`: "unknown field",
 	} {
 		if _, err := ReadLock([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

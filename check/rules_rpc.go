@@ -509,7 +509,7 @@ func versionOfJSONRPC(m *Message, v *Verdict) {
 		return // the same
 	}
 	got := text.Get("jsonrpc")
-	v.Check(string(got) == `"2.0"`, "", "$.jsonrpc", describe(got))
+	v.Check(got.Decoded() == "2.0", "", "$.jsonrpc", describe(got))
 }
 
 // describe returns a value as it is written, and says that it is missing if it is.

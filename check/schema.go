@@ -248,7 +248,15 @@ func (s *protocolSchema) resultOf(m *Message) string {
 type schemaError struct{ path, text string }
 
 // validate returns what is wrong with a value, at most maxErrors errors.
-func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) ([]schemaError, error) {
+func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (found []schemaError, err error) {
+	defer func() { // the validator cannot represent numbers such as 1e9999999
+		if r := recover(); r != nil {
+			if failed, ok := r.(error); ok && errors.Is(failed, errTooComplex) {
+				panic(r)
+			}
+			found, err = nil, errors.New("the validator failed")
+		}
+	}()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
 		return nil, err
@@ -257,7 +265,6 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) ([]sc
 	if err := schema.Validate(v); !errors.As(err, &invalid) {
 		return nil, err
 	}
-	var found []schemaError
 	for _, leaf := range leaves(invalid) {
 		e := schemaError{instancePath(path, v, leaf.InstanceLocation), errorWords(leaf)}
 		if !slices.Contains(found, e) {
@@ -354,7 +361,7 @@ func member(name string) string {
 // ruleSchema judges messages by the schema of their revision.
 var ruleSchema = Rule{
 	ID: "feat-25", Class: "observation", In: "A-E", Side: "both", Transport: "any",
-	Text:   "A message conforms to the schema of its revision, if no other rule reports it.",
+	Text:   "A message conforms to the schema of its revision, if no other rule reports it. It is client-breaking if a whole list or result is lost.",
 	Source: "schema; corrected where the generated schema rejects what its type declarations allow",
 	Fix:    "Correct the member at the path; the schema file of the revision shows what is allowed.",
 	New: func(s *Session) Hooks {
@@ -362,9 +369,22 @@ var ruleSchema = Rule{
 	},
 }
 
+// losesResult reports whether SDKs refuse a whole list or content because of an error at a path:
+// the list itself is missing, or is not a list.
+func losesResult(m *Message, path string) bool {
+	switch {
+	case m.Kind != jsonrpc.Response || m.Request == nil:
+		return false
+	case path == "$.result":
+		return true
+	}
+	member, _ := strings.CutPrefix(path, "$.result.")
+	return slices.Contains([]string{"tools", "prompts", "resources", "resourceTemplates", "contents", "messages", "completion"}, member)
+}
+
 // bySchema judges feat-25.
 func (c *Checker) bySchema(m *Message, v *Verdict) {
-	if m.Path != "$" || c.results.violated > c.before {
+	if m.Path != "$" || c.results.serious > c.before {
 		return // embedded, or reported already
 	}
 	s, ok := c.schemas[m.Revision]
@@ -408,6 +428,10 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 		return
 	}
 	for _, e := range found {
+		if losesResult(m, e.path) {
+			v.violate(ClientBreaking, m.Subject(), e.path, e.text)
+			continue
+		}
 		v.Violate(m.Subject(), e.path, e.text)
 	}
 }

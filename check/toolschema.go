@@ -51,6 +51,11 @@ func (noLoader) Load(string) (any, error) { return nil, errRemote }
 // it names another.
 func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	out = &toolSchema{steps: &steps{}}
+	defer func() {
+		if recover() != nil {
+			out.err = errRemote
+		}
+	}()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		out.err = err

@@ -119,22 +119,33 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.updateLock && len(args) > 1 {
+		return errors.New("--update-lock: needs a single recording")
+	}
 	w := bufio.NewWriter(a.stdout)
-	failed, judged := false, uint64(0)
+	failed, unread := false, 0
+	var unjudged []string
 	var reports []*check.Report
 	var all []checkreport.Recording
 	seen, rules := map[check.Known]bool{}, map[string]bool{}
 	for i, arg := range args {
 		name, found, err := o.check(ctx, a, arg)
 		if err != nil {
-			return err
+			if len(args) == 1 || ctx.Err() != nil {
+				return err
+			}
+			a.say(strings.Join(messages(err), "; "))
+			unread++
+			continue
+		}
+		if found.Judged() == 0 && len(o.filters) == 0 && !o.updateLock {
+			unjudged = append(unjudged, quote(arg))
 		}
 		reports = append(reports, &check.Report{Findings: slices.Clone(found.Findings)})
 		o.accepted = 0
 		if o.known != nil {
 			o.accepted = o.known.Apply(found, seen)
 		}
-		judged += found.Judged()
 		for _, j := range found.Judgements {
 			rules[j.Rule.ID] = rules[j.Rule.ID] || j.Held+j.Violated > 0
 		}
@@ -146,7 +157,7 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			err = o.writeText(a, w, name, found)
+			err = o.writeText(a, w, arg, name, found)
 		default:
 			all = append(all, o.recording(arg, name, found))
 		}
@@ -164,14 +175,16 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
 		}
 	}
-	if err := errors.Join(w.Flush(), o.update(reports)); err != nil {
+	if err := errors.Join(w.Flush(), o.update(a, reports, rules)); err != nil {
 		return err
 	}
 	switch {
+	case unread > 0:
+		return exitCode(exitFailure)
 	case failed:
 		return exitCode(exitNo)
-	case judged == 0 && len(o.filters) == 0:
-		return withHint(errors.New("check: no rule could be judged"), "record a session with messages of a client and a server")
+	case len(unjudged) > 0:
+		return withHint(fmt.Errorf("check %s: no rule could be judged", strings.Join(unjudged, ", ")), "record a session with messages of a client and a server")
 	}
 	return nil
 }
@@ -226,50 +239,98 @@ func (o *checkOptions) read() error {
 	case o.baseline == "" && o.updateBaseline:
 		return errors.New("--update-baseline needs --baseline")
 	}
+	var err error
 	if o.lock != "" && !o.updateLock {
-		data, err := os.ReadFile(o.lock)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = withHint(fmt.Errorf("--lock: %s does not exist", quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
-		}
-		if err == nil {
-			if o.pinned, err = check.ReadLock(data); err != nil {
-				err = fmt.Errorf("--lock: %s: %w", quote(o.lock), err)
-			}
+		if o.pinned, err = readLock(o.lock); errors.Is(err, fs.ErrNotExist) {
+			err = withHint(fmt.Errorf("%s does not exist", quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("--lock: %w", err)
 		}
 	}
 	if o.baseline != "" && !o.updateBaseline {
-		data, err := os.ReadFile(o.baseline)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = withHint(fmt.Errorf("--baseline: %s does not exist", quote(o.baseline)), "--update-baseline makes it")
+		if o.known, err = readBaseline(o.baseline); errors.Is(err, fs.ErrNotExist) {
+			err = withHint(fmt.Errorf("%s does not exist", quote(o.baseline)), "--update-baseline makes it")
 		}
-		if err == nil {
-			if o.known, err = check.ReadBaseline(data); err != nil {
-				err = fmt.Errorf("--baseline: %s: %w", quote(o.baseline), err)
-			}
+		if err != nil {
+			return fmt.Errorf("--baseline: %w", err)
 		}
-		return err
 	}
 	return nil
 }
 
-// update writes the lock and the baseline if that was requested.
-func (o *checkOptions) update(reports []*check.Report) error {
-	if o.updateLock {
-		if err := writeLock(o.lock, o.last.Pin()); err != nil {
-			return err
-		}
-	}
-	if o.updateBaseline {
-		data, err := check.Accept(reports...).Encode()
+// update writes the lock and the baseline if that was requested. It replaces only files of the
+// same kind, and keeps what the recordings do not show.
+func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string]bool) error {
+	if o.updateLock && o.last != nil {
+		lock, err := o.newLock()
 		if err != nil {
 			return err
 		}
-		return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
+		old, err := readLock(o.lock)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		default:
+			if kept := lock.Keep(old); len(kept) > 0 {
+				a.say(fmt.Sprintf("%s keeps what was pinned of %s, which the recording does not have", o.lock, strings.Join(kept, ", ")))
+			}
+		}
+		if err := writeLock(o.lock, lock); err != nil {
+			return err
+		}
 	}
-	return nil
+	if !o.updateBaseline {
+		return nil
+	}
+	made := check.Accept(reports...)
+	old, err := readBaseline(o.baseline)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		made.Keep(old, judged)
+	}
+	data, err := made.Encode()
+	if err != nil {
+		return err
+	}
+	return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
+}
+
+// newLock returns what the server of the last recording offers.
+func (o *checkOptions) newLock() (*check.Lock, error) {
+	if o.last.Cut() {
+		return nil, errors.New("the server offers too many or too large definitions to be pinned")
+	}
+	return o.last.Pin(), nil
+}
+
+// readLock and readBaseline read the file of a flag.
+func readLock(name string) (*check.Lock, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := check.ReadLock(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote(name), err)
+	}
+	return l, nil
+}
+
+func readBaseline(name string) (*check.Baseline, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := check.ReadBaseline(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", quote(name), err)
+	}
+	return b, nil
 }
 
 // rulesOf returns the rules that a flag names, by their ids or families.
@@ -310,6 +371,9 @@ type gate struct {
 }
 
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
+	if strings.TrimSpace(query) == "" {
+		return withHint(errors.New("--expect and --forbid: the filter is empty"), "`mcptap help filter` explains filters")
+	}
 	f, err := a.parseFilter(query)
 	if err == nil {
 		err = withoutFindings(f)
@@ -397,8 +461,7 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 			return "", nil, err
 		}
 	}
-	name = info.Header.Label
-	if name == "" {
+	if name = info.Header.Label; name == "" {
 		name = arg
 	}
 	return name, checker.Report(tracker.Open()), nil

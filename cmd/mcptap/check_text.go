@@ -86,9 +86,12 @@ func textWidth(a *app) int {
 }
 
 // writeText prints the findings of a recording.
-func (o *checkOptions) writeText(a *app, w io.Writer, name string, r *check.Report) error {
+func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check.Report) error {
 	l, p, width := lines{w: w}, a.palette(), textWidth(a)
-	l.printf("%s\n", p.paint(fit(escape(name), width), bold))
+	if arg != name {
+		name += " (" + arg + ")"
+	}
+	l.printf("%s\n", p.paint("Recording "+fit(escape(name), max(width-10, 20)), bold))
 	class := check.Class(0)
 	for i, f := range r.Findings {
 		if f.Class != class {

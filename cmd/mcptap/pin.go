@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +52,10 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	if _, _, err := c.check(ctx, a, arg); err != nil {
 		return err
 	}
-	lock := c.last.Pin()
+	lock, err := c.newLock()
+	if err != nil {
+		return fmt.Errorf("pin %s: %w", quote(arg), err)
+	}
 	if lock.Empty() {
 		return withHint(fmt.Errorf("pin %s: the server offers nothing in this recording", quote(arg)), "record a session in which the client requests tools/list")
 	}
@@ -60,6 +65,9 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 			_, err = a.stdout.Write(data)
 		}
 		return err
+	}
+	if _, err := readLock(o.output); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return withHint(fmt.Errorf("-o: %w", err), "it is not overwritten; choose another file")
 	}
 	return writeLock(o.output, lock)
 }
