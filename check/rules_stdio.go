@@ -16,7 +16,7 @@ var rulesStdio = []Rule{
 		ID: "stdio-01", Class: "client-breaking", In: "A-E", Side: "server", Transport: "stdio",
 		Text:   "Every line on stdout is one valid MCP message, in 2025-03-26 also a batch: no banners, log lines or headers. A blank line is only an observation.",
 		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: Go SDK closes the connection, TypeScript SDK skips the line",
-		Fix:    "Send logs to stderr; check imports and child processes that print to stdout.",
+		Fix:    "Send logs to stderr; check imports and child processes that print to stdout. Write messages with a JSON library: NaN and single quotes are not JSON.",
 		New:    linesAreMessages,
 	},
 	{

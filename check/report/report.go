@@ -38,6 +38,16 @@ type Format func(w io.Writer, all []Recording, failOn check.Class) error
 // Formats are the formats by their names.
 var Formats = map[string]Format{"sarif": SARIF, "junit": JUnit, "markdown": Markdown, "github": GitHub}
 
+// maxRows is the maximum number of findings in a page or in annotations. Services refuse larger
+// ones.
+const maxRows = 1000
+
+// rows returns the first findings, which are the worst, and how many are left out.
+func (r *Recording) rows() (rows []*check.Finding, left int) {
+	n := min(len(r.Findings), maxRows)
+	return r.Findings[:n], len(r.Findings) - n
+}
+
 // fails reports whether a finding is a failure.
 func fails(f *check.Finding, failOn check.Class) bool { return failOn != 0 && f.Class >= failOn }
 
@@ -91,7 +101,7 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 			c.Out = strings.Join(other, "\n")
 			switch {
 			case len(failed) > 0:
-				c.Failure = &junit.Message{Message: j.Rule.Fix, Type: j.Rule.Worst().String(), Text: strings.Join(failed, "\n")}
+				c.Failure = &junit.Message{Message: failed[0], Type: j.Rule.Worst().String(), Text: strings.Join(append(failed, "fix: "+j.Rule.Fix), "\n")}
 			case j.Held+j.Violated == 0:
 				c.Skipped = &junit.Message{Message: "could not be judged"}
 				if len(j.Reasons) > 0 {
@@ -125,12 +135,16 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 		} else {
 			b.WriteString("| | class | rule | finding | frames |\n|---|---|---|---|---|\n")
 		}
-		for _, f := range r.Findings {
+		rows, left := r.rows()
+		for _, f := range rows {
 			mark := ""
 			if fails(f, failOn) {
 				mark = "✗"
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s<br>%s | %s |\n", mark, f.Class, f.Rule.ID, markdown.Replace(words(f)), markdown.Replace(f.Rule.Fix), markdown.Replace(frames(f)))
+		}
+		if left > 0 {
+			fmt.Fprintf(&b, "\n%d more findings are left out.\n", left)
 		}
 		for _, g := range r.Gates {
 			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.Escape(g.Text)))
@@ -148,7 +162,8 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, r := range all {
-		for _, f := range r.Findings {
+		rows, left := r.rows()
+		for _, f := range rows {
 			level := "notice"
 			switch {
 			case fails(f, failOn):
@@ -161,6 +176,9 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(r.File), r.line(f)) + title
 			}
 			fmt.Fprintf(&b, "::%s %s::%s\n", level, title, data.Replace(frames(f)+" "+words(f)+" ("+f.Rule.Fix+")"))
+		}
+		if left > 0 {
+			fmt.Fprintf(&b, "::warning title=mcptap check::%d more findings are left out\n", left)
 		}
 		for _, g := range r.Gates {
 			if g.Failed {

@@ -111,6 +111,9 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%q is left in\n%s", bad, text)
 		}
 	}
+	if many := write(t, Markdown, sample(maxRows+3)); !strings.Contains(many, "\n3 more findings are left out.\n") || strings.Count(many, "\n") > maxRows+20 {
+		t.Error("the table is not bounded")
+	}
 	if !strings.Contains(text, "| ✗ | client-breaking | rpc-07 |") {
 		t.Errorf("no finding:\n%s", text)
 	}
