@@ -26,7 +26,7 @@ const (
 type Finding struct {
 	Rule  *Rule
 	Class Class
-	// Subject is what is wrong: a tool, a method, a header field; "" if the rule tells.
+	// Subject is what is wrong: a tool, a method, a header field; "" if the rule names it.
 	Subject string
 	// Path is the place in the message, such as $.result.tools[*].inputSchema; "" for none.
 	Path string

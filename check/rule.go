@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Class tells how much a violation matters. Larger is worse.
+// A Class is how much a violation matters. Larger is worse.
 type Class uint8
 
 const (

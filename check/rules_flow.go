@@ -95,7 +95,7 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-06", Class: "must", In: "A-E", Side: "both", Transport: "any",
-		Text:   "notifications/cancelled names a request that its own sender issued. Crossing with the response is no violation.",
+		Text:   "notifications/cancelled names a request that its own sender issued. Crossing with the response is not a violation.",
 		Source: sourceCancelled,
 		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
 		New: each(func(m *Message, v *Verdict) {
@@ -193,6 +193,10 @@ var rulesFlow = []Rule{
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
 			what := credential.FindString(string(m.Params[:min(len(m.Params), maxSearched)]))
+			if what == "" && len(m.Params) > maxSearched {
+				v.Skip("only the first 16 KiB of a message are searched")
+				return
+			}
 			v.Check(what == "", m.Parameters().Get("logger").Decoded(), "$.params.data", hideCredential(what))
 		}, onLog),
 	},

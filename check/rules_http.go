@@ -484,7 +484,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-47", Class: "should", In: "C-E", Side: "server", Transport: "http",
-		Text:   "A 401 tells where the metadata of the protected resource is, in resource_metadata of WWW-Authenticate. From 2025-11-25 on a well-known URI is as good.",
+		Text:   "A 401 names the metadata of the protected resource, in resource_metadata of WWW-Authenticate. From 2025-11-25 on, a well-known URI may be used instead.",
 		Source: "C:basic/authorization#authorization-server-location; D:basic/authorization#protected-resource-metadata-discovery-requirements; E:basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements",
 		Fix:    "Send WWW-Authenticate: Bearer with resource_metadata.",
 		New: refusals(func(x *Exchange, v *Verdict) {
@@ -500,7 +500,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-48", Class: "client-breaking", In: "A-E", Side: "server", Transport: "http",
-		Text:   "An event stream is ill-formed: data that is no message, or a message in an event that is not named message.",
+		Text:   "An event stream is ill-formed: data that is not a message, or a message in an event that is not named message.",
 		Source: "WHATWG HTML 9.2.6; observed: the TypeScript SDK ignores events with another name",
 		Fix:    "Send each message as one event without a name or named message.",
 		New:    eventForm,

@@ -254,7 +254,7 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (foun
 			if failed, ok := r.(error); ok && errors.Is(failed, errTooComplex) {
 				panic(r)
 			}
-			found, err = nil, errors.New("the validator failed")
+			found, err = nil, errFailed
 		}
 	}()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))

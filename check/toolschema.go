@@ -21,6 +21,9 @@ const maxSteps = 200_000
 // errTooComplex reports that maxSteps was reached.
 var errTooComplex = errors.New("the schema is too complex")
 
+// errFailed reports that the validator failed, as it does for numbers such as 1e9999999.
+var errFailed = errors.New("the validator failed")
+
 // errRemote reports a schema that needs another document. It is never loaded.
 var errRemote = errors.New("the schema refers to another document")
 
@@ -53,7 +56,7 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	out = &toolSchema{steps: &steps{}}
 	defer func() {
 		if recover() != nil {
-			out.err = errRemote
+			out.err = errFailed
 		}
 	}()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
@@ -82,6 +85,8 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 func (s *toolSchema) unjudged() string {
 	var load *jsonschema.LoadURLError
 	switch {
+	case errors.Is(s.err, errFailed):
+		return errFailed.Error()
 	case errors.As(s.err, &load) && strings.Contains(load.URL, "json-schema.org"):
 		return "the dialect of the schema is not known"
 	case errors.As(s.err, &load):

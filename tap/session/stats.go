@@ -84,7 +84,7 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 	s.handshake, s.useful = moment{}, moment{}
 }
 
-// count counts a call of which nothing is known beyond end.
+// count counts a call, whose state after end is not known.
 func (s *Stats) count(c *Call, end time.Duration) {
 	status, took, answered := outcome(c, max(end-c.At, 0))
 	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
