@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -111,6 +112,7 @@ type Request struct {
 	Params   jsonrpc.Value
 	ID       []byte
 	asked    map[string]*Request // requests for input in its results, by their keys
+	params   once[pair]
 	Revision jsonrpc.Revision
 	Exchange uint64
 }
@@ -130,6 +132,12 @@ type Message struct {
 	Revision jsonrpc.Revision
 	// Request is, for a response, its request; nil if it is not known.
 	Request *Request
+
+	// What several rules ask for is read once.
+	envelope, params, result once[pair]
+	blocks                   once[block]
+	metas                    once[meta]
+	subject                  string
 }
 
 // Parameters returns the params as a value.
@@ -167,21 +175,20 @@ func (m *Message) Envelope() jsonrpc.Value {
 // Subject returns the tool, prompt or URI that a message is about, or else its method, or
 // that of its request.
 func (m *Message) Subject() string {
-	params, method := m.Parameters(), m.Method
-	if m.Request != nil {
-		params, method = m.Request.Params, m.Request.Method
-	}
-	switch method {
-	case "tools/call", "prompts/get":
-		if name := params.Get("name").Decoded(); name != "" {
-			return name
+	if m.subject == "" {
+		param, method := m.Param, m.Method
+		if m.Request != nil {
+			param, method = m.Request.Param, m.Request.Method
 		}
-	case "resources/read":
-		if uri := params.Get("uri").Decoded(); uri != "" {
-			return uri
+		switch method {
+		case "tools/call", "prompts/get":
+			m.subject = param("name").Decoded()
+		case "resources/read":
+			m.subject = param("uri").Decoded()
 		}
+		m.subject = cmp.Or(m.subject, method)
 	}
-	return method
+	return m.subject
 }
 
 // A judge is a rule at work in a session.
@@ -325,7 +332,7 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 		if r, ok := s.requests.Get(m.Part.Request); ok {
 			m.Request = r
 			if r.Method == "initialize" { // it names the revision
-				if rev := jsonrpc.Revision(m.Outcome().Get("protocolVersion").Decoded()); rev != "" {
+				if rev := jsonrpc.Revision(m.Member("protocolVersion").Decoded()); rev != "" {
 					return rev
 				}
 			}
@@ -340,12 +347,12 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 
 // declared returns the revision that a message declares, or else that of its session.
 func (s *Session) declared(m *Message) jsonrpc.Revision {
-	own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+	own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
 	switch {
 	case own != "":
 		return jsonrpc.Revision(own)
 	case m.Method == "initialize":
-		return jsonrpc.Revision(m.Parameters().Get("protocolVersion").Decoded())
+		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
 	}
 	return m.Entry.Revision()
 }
@@ -414,7 +421,7 @@ func (c *Checker) embedded(m *Message) {
 	}
 	switch m.Kind {
 	case jsonrpc.Response:
-		for name, v := range m.Outcome().Get("inputRequests").Each {
+		for name, v := range m.Member("inputRequests").Each {
 			method := v.Get("method").Decoded()
 			if !v.IsObject() || method == "" {
 				continue
@@ -431,7 +438,7 @@ func (c *Checker) embedded(m *Message) {
 
 // responses hands the responses in a retry to the rules.
 func (c *Checker) responses(m *Message) {
-	answers := m.Parameters().Get("inputResponses")
+	answers := m.Param("inputResponses")
 	if !answers.IsObject() {
 		return
 	}
@@ -572,8 +579,8 @@ func (s *Session) learnRequest(m *Message) {
 	}
 	if m.Method == "initialize" {
 		s.release(s.Client)
-		s.Client = s.keep(m.Parameters().Get("capabilities"))
-	} else if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
+		s.Client = s.keep(m.Param("capabilities"))
+	} else if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
 		s.release(s.Client)
 		s.Client = s.keep(own)
 	}
@@ -620,11 +627,11 @@ func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
 
 // define remembers the definitions in a page of a list. The first page replaces them.
 func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key string) {
-	if *defs == nil || m.Request.Params.Get("cursor") == nil {
+	if *defs == nil || m.Request.Param("cursor") == nil {
 		s.releaseAll(*defs)
 		*defs = map[string]jsonrpc.Value{}
 	}
-	for _, v := range m.Outcome().Get(member).Each {
+	for _, v := range m.Member(member).Each {
 		if len(*defs) == maxDefinitions {
 			s.checker.cut = true
 			return

@@ -114,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	add(tap.ToServer, hello)
 	add(tap.ToClient, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
-	for i := range 5000 {
+	for i := range 50_000 {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"city":"Oslo","days":%d}}}`, i+1, i))
 		add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"It is %d degrees in Oslo today."}]}}`, i+1, i))
 	}

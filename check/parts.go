@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"iter"
 	"regexp"
 	"strings"
 
@@ -155,7 +154,7 @@ var onLists = []string{"result tools/list", "result prompts/list", "result resou
 func eachIn(m *Message, judge func(d definition)) {
 	method := m.Request.Method
 	list := lists[method]
-	for _, value := range m.Outcome().Get(list.member).Each {
+	for _, value := range m.Member(list.member).Each {
 		if !value.IsObject() {
 			continue
 		}
@@ -187,23 +186,23 @@ var onContent = []string{
 	"result tools/call", "result prompts/get", "result tasks/result", "request sampling/createMessage", "result sampling/createMessage",
 }
 
-// blocks yields the content blocks of a message that onContent selects.
-func blocks(m *Message) iter.Seq[block] {
-	return func(yield func(block) bool) {
-		method := m.Method
-		if m.Request != nil {
-			method = m.Request.Method
-		}
-		switch {
-		case method == "prompts/get":
-			blocksOfMessages(m.Outcome(), m.root(), "prompt", yield)
-		case m.Kind == jsonrpc.Request:
-			blocksOfMessages(m.Parameters(), m.root(), "sampling", yield)
-		case method == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
-			blocksOf(m.Outcome().Get("content"), m.root()+".content", "sampling", yield)
-		default:
-			blocksOf(m.Outcome().Get("content"), m.root()+".content", "tool", yield)
-		}
+// allBlocks yields the content blocks of a message that onContent selects.
+func (m *Message) allBlocks(yield func(block) bool) { m.blocks.each(m.readBlocks, yield) }
+
+func (m *Message) readBlocks(yield func(block) bool) {
+	method := m.Method
+	if m.Request != nil {
+		method = m.Request.Method
+	}
+	switch {
+	case method == "prompts/get":
+		blocksOfMessages(m.Outcome(), m.root(), "prompt", yield)
+	case m.Kind == jsonrpc.Request:
+		blocksOfMessages(m.Parameters(), m.root(), "sampling", yield)
+	case method == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
+		blocksOf(m.Member("content"), m.root()+".content", "sampling", yield)
+	default:
+		blocksOf(m.Member("content"), m.root()+".content", "tool", yield)
 	}
 }
 
@@ -244,7 +243,7 @@ func blockOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
 // eachBlock returns New for a rule that judges one content block after the other.
 func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		for b := range blocks(m) {
+		for b := range m.allBlocks {
 			judge(m, b, v)
 		}
 	}, onContent...)
@@ -270,7 +269,7 @@ func (l *listing) watch(m *Message) {
 	case m.Kind == jsonrpc.Request && m.Method == l.method:
 		l.complete = false
 	case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == l.method:
-		cursor, next := m.Request.Params.Get("cursor"), m.Outcome().Get("nextCursor")
+		cursor, next := m.Request.Param("cursor"), m.Member("nextCursor")
 		l.on = cursor == nil || l.on && bytes.Equal(l.next, jsonrpc.AppendKey(nil, cursor))
 		l.next = jsonrpc.AppendKey(l.next[:0], next)
 		l.complete = l.on && len(l.next) == 0

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -28,21 +30,23 @@ var metaPlaces = struct{ params, result map[string][]string }{
 	},
 }
 
-// metas calls f for each _meta in a message, with its path and a name for what has it. Data
-// of tools, in which a _meta may mean anything, is not looked at.
-func metas(m *Message, f func(subject, path string, meta jsonrpc.Value)) {
-	take := func(path string, v jsonrpc.Value) {
-		found := v.Members("_meta", "name", "uri")
-		if meta := found["_meta"]; meta != nil {
-			subject := found["name"].Decoded()
-			if subject == "" {
-				subject = found["uri"].Decoded()
-			}
-			if subject == "" {
-				subject = m.Subject()
-			}
-			f(subject, path+"._meta", meta)
-		}
+// A meta is a _meta in a message, with its path and a name for what has it.
+type meta struct {
+	jsonrpc.Value
+	subject, path string
+}
+
+// allMetas yields each _meta in a message. Data of tools, in which a _meta may mean anything,
+// is not looked at.
+func (m *Message) allMetas(yield func(meta) bool) { m.metas.each(m.readMetas, yield) }
+
+func (m *Message) readMetas(yield func(meta) bool) {
+	if text := m.Entry.Frame.Raw; !bytes.Contains(text, []byte("_meta")) && bytes.IndexByte(text, '\\') < 0 {
+		return
+	}
+	take := func(path string, v jsonrpc.Value) bool {
+		own := v.Get("_meta")
+		return own == nil || yield(meta{own, cmp.Or(v.Get("name").Decoded(), v.Get("uri").Decoded(), m.Subject()), path + "._meta"})
 	}
 	root, path, places := m.Parameters(), m.Path+".params", metaPlaces.params[m.Method]
 	if m.Kind == jsonrpc.Response {
@@ -53,31 +57,35 @@ func metas(m *Message, f func(subject, path string, meta jsonrpc.Value)) {
 			places = metaPlaces.result[m.Request.Method]
 		}
 	}
-	take(path, root)
-	if m.Revision < jsonrpc.Rev20250618 {
-		return // the schemas have no other _meta
+	if !take(path, root) || m.Revision < jsonrpc.Rev20250618 {
+		return // older schemas have no other _meta
 	}
 	for _, place := range places {
-		descend(root, path, strings.Split(place, "."), take)
+		if !descend(root, path, place, take) {
+			return
+		}
 	}
 }
 
-// descend calls f for each value at a place.
-func descend(v jsonrpc.Value, path string, steps []string, f func(path string, v jsonrpc.Value)) {
+// descend calls f for each value at a place, until f returns false.
+func descend(v jsonrpc.Value, path, place string, f func(path string, v jsonrpc.Value) bool) bool {
+	step, rest, _ := strings.Cut(place, ".")
 	switch {
-	case len(steps) == 0:
-		f(path, v)
-	case steps[0] != "[*]":
-		if inner := v.Get(steps[0]); inner != nil {
-			descend(inner, path+"."+steps[0], steps[1:], f)
-		}
-	case v.IsArray():
-		for _, inner := range v.Each {
-			descend(inner, path+"[*]", steps[1:], f)
-		}
-	default:
-		descend(v, path, steps[1:], f)
+	case place == "":
+		return f(path, v)
+	case step != "[*]":
+		inner := v.Get(step)
+		return inner == nil || descend(inner, path+"."+step, rest, f)
+	case !v.IsArray():
+		return descend(v, path, rest, f)
 	}
+	path += "[*]"
+	for _, inner := range v.Each {
+		if !descend(inner, path, rest, f) {
+			return false
+		}
+	}
+	return true
 }
 
 var (

@@ -15,19 +15,59 @@ const maxWalk = 32
 // A walk visits the values of a message, from the outside in.
 type walk struct {
 	steps [][]byte // names of members, nil for elements
-	visit func(v jsonrpc.Value)
+	// number is called for each number, and twice for the first name that an object has
+	// twice. Both may be nil.
+	number func(v jsonrpc.Value)
+	twice  func(name []byte)
+	names  [][]byte // of the members so far, if twice is set
 }
 
 func (w *walk) value(v jsonrpc.Value) {
-	w.visit(v)
-	if !v.IsObject() && !v.IsArray() || len(w.steps) == maxWalk {
-		return
+	switch v.Class() {
+	case '0':
+		if w.number != nil {
+			w.number(v)
+		}
+	case '{', '[':
+		if len(w.steps) < maxWalk {
+			w.inside(v)
+		}
 	}
+}
+
+func (w *walk) inside(v jsonrpc.Value) {
+	first, repeated := len(w.names), w.twice == nil
+	var seen map[string]bool // the names in a large object
 	for name, inner := range v.Each {
+		if name != nil && !repeated {
+			if repeated = w.knows(first, name, &seen); repeated {
+				w.twice(name)
+			}
+		}
 		w.steps = append(w.steps, name)
 		w.value(inner)
 		w.steps = w.steps[:len(w.steps)-1]
 	}
+	w.names = w.names[:first]
+}
+
+// knows reports whether an object whose names begin at first has a name, and adds it.
+func (w *walk) knows(first int, name []byte, seen *map[string]bool) bool {
+	const few = 16
+	names := w.names[first:]
+	if len(names) < few {
+		w.names = append(w.names, name)
+		return slices.ContainsFunc(names, func(x []byte) bool { return bytes.Equal(x, name) })
+	}
+	if *seen == nil {
+		*seen = map[string]bool{}
+		for _, x := range names {
+			(*seen)[string(x)] = true
+		}
+	}
+	known := (*seen)[string(name)]
+	(*seen)[string(name)] = true
+	return known
 }
 
 // path returns the place of the value that is visited, cut if it is long.
@@ -54,34 +94,6 @@ func isPlain(name []byte) bool {
 	return len(name) > 0 && !bytes.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
-}
-
-// duplicate returns a name that two members of an object have. Seen is a buffer.
-func duplicate(v jsonrpc.Value, seen map[string]bool) (twice []byte, found bool) {
-	const few = 16
-	var names [few][]byte
-	n := 0
-	for name := range v.Each {
-		switch {
-		case n < few && slices.ContainsFunc(names[:n], func(x []byte) bool { return bytes.Equal(x, name) }):
-			return name, true
-		case n < few:
-			names[n] = name
-		case n == few:
-			clear(seen)
-			for _, x := range names {
-				seen[string(x)] = true
-			}
-		}
-		if n >= few {
-			if seen[string(name)] {
-				return name, true
-			}
-			seen[string(name)] = true
-		}
-		n++
-	}
-	return nil, false
 }
 
 // loneSurrogate returns the first escape of a surrogate in a JSON text that is not one of a

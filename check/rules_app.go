@@ -47,8 +47,8 @@ var rulesApp = []Rule{
 		Source: "ext-apps:specification/2026-01-26/apps#client-server-capability-negotiation",
 		Fix:    "Return a text for clients without a UI.",
 		New: each(func(m *Message, v *Verdict) {
-			tool := m.Session.Tools[m.Request.Params.Get("name").Decoded()]
-			content := m.Outcome().Get("content")
+			tool := m.Session.Tools[m.Request.Param("name").Decoded()]
+			content := m.Member("content")
 			if uiOf(tool) == nil || !m.final() || !content.IsArray() {
 				return // see feat-04
 			}
@@ -87,11 +87,9 @@ var rulesApp = []Rule{
 		Source: "ext-apps:specification/2026-01-26/apps#client-server-capability-negotiation",
 		Fix:    `Write "mimeTypes":["text/html;profile=mcp-app"].`,
 		New: each(func(m *Message, v *Verdict) {
-			params, path := m.Parameters(), "$.params.capabilities"
-			capabilities := params.Get("capabilities")
+			path, capabilities := "$.params.capabilities", m.Param("capabilities")
 			if m.Method != "initialize" {
-				path = "$.params._meta" + member(jsonrpc.MetaPrefix+"clientCapabilities")
-				capabilities = params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities")
+				path, capabilities = metaClientCapabilities, metaOf(m.Param("_meta"), "clientCapabilities")
 			}
 			if settings := capabilities.Get("extensions", extensionUI); settings != nil {
 				v.clean(func() {
@@ -101,6 +99,9 @@ var rulesApp = []Rule{
 		}, "request"),
 	},
 }
+
+// metaClientCapabilities is the path of the capabilities in a request of 2026-07-28.
+const metaClientCapabilities = `$.params._meta["` + jsonrpc.MetaPrefix + `clientCapabilities"]`
 
 const extensionUI = jsonrpc.MetaPrefix + "ui"
 
@@ -131,7 +132,7 @@ func resourceOfTool(*Session) Hooks {
 			})
 			return
 		}
-		tool, ok := tools.Get(m.Request.Params.Get("uri").Decoded())
+		tool, ok := tools.Get(m.Request.Param("uri").Decoded())
 		switch {
 		case !ok:
 		case m.Kind == jsonrpc.Response:

@@ -109,7 +109,7 @@ var rulesCapability = []Rule{
 		Source: "D-E:client/sampling#capabilities",
 		Fix:    "Leave includeContext out.",
 		New: each(func(m *Message, v *Verdict) {
-			if c := m.Parameters().Get("includeContext").Decoded(); c == "thisServer" || c == "allServers" {
+			if c := m.Param("includeContext").Decoded(); c == "thisServer" || c == "allServers" {
 				v.requiredOfSampling(m, "context")
 			}
 		}, "request sampling/createMessage"),
@@ -172,7 +172,7 @@ var rulesCapability = []Rule{
 		Source: "D:basic/utilities/tasks#capability-negotiation",
 		Fix:    "Send the plain request.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Parameters().Get("task") != nil {
+			if m.Param("task") != nil {
 				v.required(m, m.Session.Client, append([]string{"tasks", "requests"}, strings.Split(m.Method, "/")...)...)
 			}
 		}, "request sampling/createMessage", "request elicitation/create"),
@@ -183,7 +183,7 @@ var rulesCapability = []Rule{
 		Source: "C-E:server/tools#embedded-resources",
 		Fix:    "Declare resources, or return text or a link.",
 		New: each(func(m *Message, v *Verdict) {
-			for b := range blocks(m) {
+			for b := range m.allBlocks {
 				if b.Get("type").Decoded() == "resource" {
 					v.required(m, m.Session.Server, "resources")
 					return
@@ -263,8 +263,8 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 
 // toolAsTask judges cap-11.
 func toolAsTask(m *Message, v *Verdict) {
-	asked := m.Parameters().Get("task") != nil
-	tool := m.Session.Tools[m.Parameters().Get("name").Decoded()]
+	asked := m.Param("task") != nil
+	tool := m.Session.Tools[m.Param("name").Decoded()]
 	support := tool.Get("execution", "taskSupport").Decoded()
 	switch {
 	case m.Session.Server == nil:
@@ -285,17 +285,21 @@ func toolAsTask(m *Message, v *Verdict) {
 // hasContent reports whether a result has the content of its method, and not an empty list or
 // a failure.
 func hasContent(m *Message) bool {
-	result := m.Outcome()
-	member := map[string][]string{
-		"resources/read": {"contents"}, "prompts/get": {"messages"}, "completion/complete": {"completion", "values"},
-	}[m.Request.Method]
-	if l := lists[m.Request.Method]; l.key != "" {
-		member = []string{l.member}
+	var values jsonrpc.Value
+	switch method := m.Request.Method; method {
+	case "resources/read":
+		values = m.Member("contents")
+	case "prompts/get":
+		values = m.Member("messages")
+	case "completion/complete":
+		values = m.Member("completion").Get("values")
+	default:
+		l := lists[method]
+		if l.key == "" {
+			return m.final() && !m.IsError
+		}
+		values = m.Member(l.member)
 	}
-	if member == nil {
-		return m.final() && !m.IsError
-	}
-	values := result.Get(member...)
 	if !values.IsArray() {
 		return false
 	}

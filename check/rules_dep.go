@@ -25,7 +25,7 @@ var rulesDeprecated = []Rule{
 		Source: "E:deprecated; E:client/roots, client/sampling, server/utilities/logging",
 		Fix:    "Use tool parameters, a model API of your own, and stderr or OpenTelemetry.",
 		New: each(func(m *Message, v *Verdict) {
-			switch level := m.Parameters().Get("_meta").Get(logLevelMember); {
+			switch level := m.Param("_meta").Get(logLevelMember); {
 			case level != nil:
 				v.Violate("logging", "$.params._meta['"+logLevelMember+"']", string(level))
 			case slices.Contains([]string{"roots/list", "sampling/createMessage", "notifications/message"}, m.Method):
@@ -41,7 +41,7 @@ var rulesDeprecated = []Rule{
 		Source: "D-E:client/sampling#capabilities; E:deprecated",
 		Fix:    "Leave includeContext out.",
 		New: each(func(m *Message, v *Verdict) {
-			context := m.Parameters().Get("includeContext").Decoded()
+			context := m.Param("includeContext").Decoded()
 			if m.Session.Client != nil && m.Session.Client.Get("sampling", "context") == nil {
 				return // see cap-10
 			}
@@ -123,8 +123,27 @@ var spelled = func() map[string]string {
 	return names
 }()
 
-// spellingMarks removes what separates words.
-var spellingMarks = strings.NewReplacer("_", "", "-", "")
+// spelledAs returns the known name that a name may stand for, "" if there is none.
+func spelledAs(name []byte) string {
+	var letters [40]byte
+	n := 0
+	for _, c := range name {
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case n == len(letters):
+			return ""
+		case c-'A' < 26:
+			c |= 0x20
+		}
+		letters[n] = c
+		n++
+	}
+	return spelled[string(letters[:n])]
+}
+
+// spelledLists are the lists of results whose elements are looked at.
+var spelledLists = []string{"tools", "resources", "resourceTemplates", "content", "contents"}
 
 // spelling judges dep-06 in the params or the result, and in the elements of its lists.
 func spelling(m *Message, v *Verdict) {
@@ -133,37 +152,24 @@ func spelling(m *Message, v *Verdict) {
 		body, path = m.Parameters(), paramsOf(m)
 	}
 	wrong := false
-	check := func(object jsonrpc.Value, path string) {
+	check := func(object jsonrpc.Value, place string) {
 		if !object.IsObject() {
 			return
 		}
-		misspelled, right := map[string]string{}, map[string]bool{} // the first by known names
 		for name := range object.Each {
-			if len(name) > 40 {
-				continue
-			}
-			known, ok := spelled[spellingMarks.Replace(strings.ToLower(string(name)))]
-			switch {
-			case !ok:
-			case known == string(name):
-				right[known] = true
-			case misspelled[known] == "":
-				misspelled[known] = string(name)
-			}
-		}
-		for known, name := range misspelled {
-			if !right[known] {
+			if known := spelledAs(name); known != "" && known != string(name) && object.Get(known) == nil {
 				wrong = true
-				v.Violate(name, path+"."+name, "instead of "+known)
+				v.Violate(string(name), path+place+"."+string(name), "instead of "+known)
 			}
 		}
 	}
-	check(body, path)
-	for _, list := range []string{"tools", "resources", "resourceTemplates", "content", "contents"} {
-		if elements := body.Get(list); elements.IsArray() {
+	check(body, "")
+	for _, list := range spelledLists {
+		if elements := m.Member(list); elements.IsArray() {
+			place := "." + list + "[*]"
 			for _, one := range elements.Each {
-				check(one, path+"."+list+"[*]")
-				check(one.Get("annotations"), path+"."+list+"[*].annotations")
+				check(one, place)
+				check(one.Get("annotations"), place+".annotations")
 			}
 		}
 	}

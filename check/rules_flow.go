@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,9 +31,9 @@ var rulesFlow = []Rule{
 		Source: sourceProgress + "; schema ProgressToken",
 		Fix:    "Use the request id or a counter as the token.",
 		New: each(func(m *Message, v *Verdict) {
-			token, path := m.Parameters().Get("_meta").Get("progressToken"), "$.params._meta.progressToken"
+			token, path := m.Param("_meta").Get("progressToken"), "$.params._meta.progressToken"
 			if m.Kind == jsonrpc.Notification {
-				token, path = m.Parameters().Get("progressToken"), "$.params.progressToken"
+				token, path = m.Param("progressToken"), "$.params.progressToken"
 			} else if token == nil {
 				return
 			}
@@ -49,14 +50,14 @@ var rulesFlow = []Rule{
 			watch := func(m *Message) { hasID = hasID || Field(m.head(), sessionField) != nil }
 			return Hooks{Watch: watch, Call: func(c *session.Call, v *Verdict) {
 				r, ok := s.requests.Get(c.Ref)
-				if !ok || r.Params.Get("_meta").Get("progressToken") == nil {
+				if !ok || r.Param("_meta").Get("progressToken") == nil {
 					return
 				}
 				switch clash := c.Notes&session.NoteTokenClash != 0; {
 				case clash && s.Transport == "http" && !hasID:
 					v.Skip("the requests may be those of several clients")
 				default:
-					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Params.Get("_meta").Get("progressToken")))
+					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Param("_meta").Get("progressToken")))
 				}
 			}}
 		},
@@ -67,7 +68,7 @@ var rulesFlow = []Rule{
 		Source: "A-D:basic/utilities/progress#behavior-requirements; E:basic/patterns/progress#behavior-requirements",
 		Fix:    "Send progress only when the request has a token, and echo it unchanged.",
 		New: each(func(m *Message, v *Verdict) {
-			switch token := m.Parameters().Get("progressToken"); {
+			switch token := m.Param("progressToken"); {
 			case token.Class() != '"' && !isInteger(token): // see flow-01
 			case m.Part.Role == session.RoleProgress:
 				v.Hold()
@@ -99,7 +100,7 @@ var rulesFlow = []Rule{
 		Source: sourceCancelled,
 		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Parameters().Get("requestId")
+			id := m.Param("requestId")
 			switch {
 			case id == nil || m.Revision == jsonrpc.Rev20260728 && m.Lane == tap.ToClient: // see flow-07 and flow-08
 			case m.Part.Role == session.RoleCancel:
@@ -118,7 +119,7 @@ var rulesFlow = []Rule{
 		Source: "schema CancelledNotification, CancelledNotificationParams",
 		Fix:    "Add requestId.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Parameters().Get("requestId")
+			id := m.Param("requestId")
 			v.Check(id != nil && id.Class() != 'n', "", "$.params.requestId", describe(id))
 		}, onCancelled),
 	},
@@ -162,10 +163,10 @@ var rulesFlow = []Rule{
 		Source: "A-E:server/utilities/logging#log-levels; schema LoggingLevel",
 		Fix:    "Map warn to warning and fatal to critical.",
 		New: each(func(m *Message, v *Verdict) {
-			level, path := m.Parameters().Get("level"), "$.params.level"
+			level, path := m.Param("level"), "$.params.level"
 			if m.Kind == jsonrpc.Request && m.Method != "logging/setLevel" {
 				path = "$.params._meta['" + logLevelMember + "']"
-				if level = m.Parameters().Get("_meta").Get(logLevelMember); level == nil || m.Revision != jsonrpc.Rev20260728 {
+				if level = m.Param("_meta").Get(logLevelMember); level == nil || m.Revision != jsonrpc.Rev20260728 {
 					return
 				}
 			}
@@ -192,12 +193,9 @@ var rulesFlow = []Rule{
 		Source: "A-E:server/utilities/logging#security",
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
-			what := credential.FindString(string(m.Params[:min(len(m.Params), maxSearched)]))
-			if what == "" && len(m.Params) > maxSearched {
-				v.Skip("only the first 16 KiB of a message are searched")
-				return
+			if what, known := findCredential(m.Params, v); known {
+				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", what)
 			}
-			v.Check(what == "", m.Parameters().Get("logger").Decoded(), "$.params.data", hideCredential(what))
 		}, onLog),
 	},
 	{
@@ -206,7 +204,7 @@ var rulesFlow = []Rule{
 		Source: "schema ProgressNotification, ProgressNotificationParams",
 		Fix:    "Send numbers, not strings or percentages with a sign.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, total := m.Parameters().Get("progress"), m.Parameters().Get("total")
+			progress, total := m.Param("progress"), m.Param("total")
 			if progress.Class() == '0' && (total == nil || total.Class() == '0') {
 				v.Hold()
 			}
@@ -224,8 +222,8 @@ var rulesFlow = []Rule{
 		Source: sourceProgress,
 		Fix:    "Leave total out when it is only a guess.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, ok := number(m.Parameters().Get("progress"))
-			total, both := number(m.Parameters().Get("total"))
+			progress, ok := number(m.Param("progress"))
+			total, both := number(m.Param("total"))
 			if ok && both {
 				v.Check(progress <= total, m.aboutRequest(), "$.params.progress", fmt.Sprintf("%v of %v", progress, total))
 			}
@@ -278,12 +276,33 @@ var credential = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|
 	`\bglpat-[0-9A-Za-z_-]{20,}|\bxox[abprs]-[0-9A-Za-z-]{20,}|\bsk-[0-9A-Za-z_-]{32,}|\bAIza[0-9A-Za-z_-]{35}\b|` +
 	`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}|\b[Bb]earer [0-9A-Za-z._~+/-]{24,}=*`)
 
+// credentialParts are literals of which credential always matches one. Most texts have none, and
+// it takes long to match an expression.
+var credentialParts = [][]byte{
+	[]byte("-----BEGIN "), []byte("AKIA"), []byte("ASIA"), []byte("ghp_"), []byte("gho_"), []byte("ghu_"), []byte("ghs_"), []byte("ghr_"), []byte("github_pat_"),
+	[]byte("glpat-"), []byte("xox"), []byte("sk-"), []byte("AIza"), []byte("eyJ"), []byte("earer "),
+}
+
+// findCredential returns what looks like a credential in a text, hidden but for its beginning,
+// and "" if it finds none. It skips the verdict if it has not searched all of the text.
+func findCredential(text []byte, v *Verdict) (what string, known bool) {
+	searched := text[:min(len(text), maxSearched)]
+	if slices.ContainsFunc(credentialParts, func(part []byte) bool { return bytes.Contains(searched, part) }) {
+		what = hideCredential(credential.FindString(string(searched)))
+	}
+	if what == "" && len(text) > maxSearched {
+		v.Skip("only the first 16 KiB of a message are searched")
+		return "", false
+	}
+	return what, true
+}
+
 // hideCredential returns the beginning of a secret: a finding must not spread it.
 func hideCredential(text string) string {
 	if i := strings.IndexByte(text, ' '); i >= 0 && strings.HasPrefix(strings.ToLower(text), "bearer") {
 		return text[:i+5] + "…"
 	}
-	if strings.HasPrefix(text, "-----") {
+	if text == "" || strings.HasPrefix(text, "-----") {
 		return text
 	}
 	return text[:min(len(text), 8)] + "…"
@@ -317,7 +336,7 @@ func progressIncreases(*Session) Hooks {
 	return Hooks{
 		On: []string{onProgress},
 		Message: func(m *Message, v *Verdict) {
-			progress, token := m.Parameters().Get("progress"), m.Parameters().Get("progressToken")
+			progress, token := m.Param("progress"), m.Param("progressToken")
 			if progress.Class() != '0' || len(progress) > maxText || m.Part.Role != session.RoleProgress || m.Part.Guess || len(token) > maxText {
 				return // see flow-03 and flow-16
 			}
@@ -348,7 +367,8 @@ func progressStops(*Session) Hooks {
 	answered := bounded.Map[session.Ref, uint64]{Max: maxRequests} // the exchange of the response, by call
 	return Hooks{
 		Watch: func(m *Message) {
-			if m.Path == "$" && m.Part.Role == session.RoleResponse {
+			asked := m.Request == nil || m.Request.Param("_meta") != nil
+			if m.Path == "$" && m.Part.Role == session.RoleResponse && asked {
 				answered.Put(m.Part.Call, m.Entry.Frame.Exchange)
 			}
 		},
@@ -381,7 +401,7 @@ func cancelsListen(s *Session) Hooks {
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			_, ok := listens.Get(m.Part.Call)
-			switch id := m.Parameters().Get("requestId"); {
+			switch id := m.Param("requestId"); {
 			case id == nil: // see flow-07
 			case ok:
 				v.Hold()
@@ -423,14 +443,14 @@ func taskCancelled(*Session) Hooks {
 	return Hooks{
 		Watch: func(m *Message) {
 			if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
-				m.Request.Params.Get("task") != nil && m.Outcome().Get("task", "taskId") != nil {
+				m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil {
 				tasks.Put(m.Part.Call, true)
 			}
 		},
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Parameters().Get("requestId")))
+				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Param("requestId")))
 			}
 		},
 	}
@@ -442,14 +462,14 @@ func levelObserved(*Session) Hooks {
 	return Hooks{
 		Watch: func(m *Message) {
 			if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
-				level = slices.Index(logLevels, m.Request.Params.Get("level").Decoded())
+				level = slices.Index(logLevels, m.Request.Param("level").Decoded())
 			}
 		},
 		On: []string{onLog},
 		Message: func(m *Message, v *Verdict) {
-			own := m.Parameters().Get("level").Decoded()
+			own := m.Param("level").Decoded()
 			if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
-				v.Check(i >= level, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
+				v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
 			}
 		},
 	}
@@ -467,7 +487,7 @@ func logsRequested(s *Session) Hooks {
 			switch {
 			case m.Path != "$":
 			case m.Kind == jsonrpc.Request && m.Lane == tap.ToServer:
-				level := slices.Index(logLevels, m.Parameters().Get("_meta").Get(logLevelMember).Decoded())
+				level := slices.Index(logLevels, m.Param("_meta").Get(logLevelMember).Decoded())
 				if m.Method == "subscriptions/listen" {
 					level = listening
 				}
@@ -482,7 +502,7 @@ func logsRequested(s *Session) Hooks {
 		},
 		On: []string{onLog},
 		Message: func(m *Message, v *Verdict) {
-			own := m.Parameters().Get("level").Decoded()
+			own := m.Param("level").Decoded()
 			rank := slices.Index(logLevels, own)
 			if rank < 0 {
 				return // see flow-12
@@ -501,9 +521,9 @@ func logsRequested(s *Session) Hooks {
 				v.Skip("requests from before the recording are not known")
 			case asked == listening: // see sub-04
 			case asked < 0:
-				v.Violate(m.Parameters().Get("logger").Decoded(), "$.method", "no request asks for log messages")
+				v.Violate(m.Param("logger").Decoded(), "$.method", "no request asks for log messages")
 			default:
-				v.Check(rank >= asked, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[asked])
+				v.Check(rank >= asked, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[asked])
 			}
 		},
 	}

@@ -305,7 +305,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#protocol-version-header, #sending-messages",
 		Fix:    "Set the header from the same value as _meta.",
 		New: each(func(m *Message, v *Verdict) {
-			if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
+			if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
 				m.compareField(v, versionField, own)
 			}
 		}, "request"),
@@ -751,7 +751,7 @@ func progressOnStream(s *Session) Hooks {
 			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
 				return // a task may report its progress elsewhere
 			}
-			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Parameters().Get("progressToken")))
+			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Param("progressToken")))
 		},
 	}
 }
@@ -999,7 +999,7 @@ func paramFields(m *Message, v *Verdict) {
 		return
 	}
 	tool := m.definition(v, m.Parameters())
-	arguments, left := m.Parameters().Get("arguments"), maxParamFields
+	arguments, left := m.Param("arguments"), maxParamFields
 	for name, schema := range tool.Get("inputSchema", "properties").Each {
 		header := schema.Get("x-mcp-header").Decoded()
 		if header == "" {
@@ -1047,7 +1047,7 @@ func contradictionRefused(s *Session) Hooks {
 		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
 			return
 		}
-		own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+		own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
 		for _, f := range [][2]string{{versionField, own}, {"Mcp-Method", m.Method}, {"Mcp-Name", m.named()}} {
 			if wrong := contradicts(head, f[0], f[1]); f[1] != "" && wrong != "" {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
@@ -1067,7 +1067,7 @@ func modernOnly(s *Session) Hooks {
 		}
 	})(s)
 	hooks.Watch = func(m *Message) {
-		versions := m.Outcome().Get("supportedVersions")
+		versions := m.Member("supportedVersions")
 		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
 			return
 		}

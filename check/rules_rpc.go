@@ -46,7 +46,7 @@ var rulesRPC = []Rule{
 		Source: "A:basic/messages#requests; B-E:basic/index#requests; schema RequestId; observed: servers do not answer an id of 1.5",
 		Fix:    "Use an integer counter or a string as the request id.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Envelope().Get("id")
+			id := m.Top("id")
 			switch {
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
@@ -60,7 +60,7 @@ var rulesRPC = []Rule{
 		Source: "A:basic/messages#requests; B-E:basic/index#requests; observed: servers do not answer it",
 		Fix:    "Give the request an id, or leave id out altogether to send a notification.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Envelope().Get("id")
+			id := m.Top("id")
 			if m.Method != "" && id != nil && !isMethodOfNotification(m) { // else rpc-11
 				v.Check(id.Class() != 'n', m.Method, "$.id", "null")
 			}
@@ -108,8 +108,7 @@ var rulesRPC = []Rule{
 		Source: "A:basic/messages#responses; B-C:basic/index#responses; D-E: JSON-RPC 2.0 s5, schema JSONRPCResultResponse/JSONRPCErrorResponse; observed: TypeScript SDK drops a response with both, even with a null error",
 		Fix:    "Leave the unused member out; tell the serializer to skip nulls.",
 		New: each(func(m *Message, v *Verdict) {
-			found := m.Envelope().Members("result", "error")
-			result, err := found["result"], found["error"]
+			result, err := m.Top("result"), m.Top("error")
 			switch {
 			case hasNoOutcome(m):
 				v.Violate(m.Subject(), "$.result", "missing")
@@ -158,7 +157,7 @@ var rulesRPC = []Rule{
 		Fix:    "Send notifications with the notification call of the SDK, without an id.",
 		New: each(func(m *Message, v *Verdict) {
 			if isMethodOfNotification(m) {
-				id := m.Envelope().Get("id")
+				id := m.Top("id")
 				v.Check(id == nil, m.Method, "$.id", string(id))
 			}
 		}, "notification", "request", "invalid"),
@@ -295,22 +294,16 @@ var rulesRPC = []Rule{
 		Source: "RFC 8259 s4; E:basic/patterns/mrtr#server-requirements-basic-workflow",
 		Fix:    "Build messages with a JSON library instead of string concatenation.",
 		New: func(*Session) Hooks {
-			seen := map[string]bool{}
+			w := &walk{}
 			return Hooks{On: []string{"message"}, Message: func(m *Message, v *Verdict) {
 				text := m.Envelope()
 				if text == nil {
 					return
 				}
 				found := false
-				w := &walk{}
-				w.visit = func(x jsonrpc.Value) {
-					if !x.IsObject() {
-						return
-					}
-					if name, twice := duplicate(x, seen); twice {
-						found = true
-						v.Violate(m.Subject(), w.path(), string(name))
-					}
+				w.twice = func(name []byte) {
+					found = true
+					v.Violate(m.Subject(), w.path(), string(name))
 				}
 				if w.value(text); !found {
 					v.Hold()
@@ -398,7 +391,9 @@ var rulesRPC = []Rule{
 		Source: "schema Result, Request, Notification; observed: TypeScript SDK drops a response with a null _meta, servers do not answer such a request",
 		Fix:    "Leave _meta out when there is nothing to say.",
 		New: each(func(m *Message, v *Verdict) {
-			metas(m, func(subject, path string, meta jsonrpc.Value) { v.Check(meta.IsObject(), subject, path, string(meta)) })
+			for meta := range m.allMetas {
+				v.Check(meta.IsObject(), meta.subject, meta.path, string(meta.Value))
+			}
 		}, "request", "notification", "result"),
 	},
 	{
@@ -440,8 +435,8 @@ var rulesRPC = []Rule{
 			more := maxExtra
 			if hasLongNumber(text) {
 				w := &walk{}
-				w.visit = func(x jsonrpc.Value) {
-					if x.Class() == '0' && isUnsafe(x) && more > 0 {
+				w.number = func(x jsonrpc.Value) {
+					if isUnsafe(x) && more > 0 {
 						more--
 						v.Violate(m.Subject(), w.path(), string(x))
 					}
@@ -572,7 +567,10 @@ func idsUsedOnce(s *Session) Hooks {
 		if key == "" || m.Part.Role == session.RoleReplay {
 			return
 		}
-		content := sha256.Sum256(append([]byte(m.Method+"\x00"), m.Params...))
+		var content [sha256.Size]byte
+		if s.Transport != "stdio" {
+			content = sha256.Sum256(append([]byte(m.Method+"\x00"), m.Params...))
+		}
 		old, again := used[m.Lane].Get(key)
 		used[m.Lane].Put(key, &use{content: content})
 		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
@@ -595,7 +593,7 @@ func idsInFlight(s *Session) Hooks {
 	cancelled.Max = maxRequests
 	watch := func(m *Message) {
 		if m.Method == "notifications/cancelled" && m.Lane == tap.ToServer {
-			cancelled.Put(string(jsonrpc.AppendKey(nil, m.Parameters().Get("requestId"))), true)
+			cancelled.Put(string(jsonrpc.AppendKey(nil, m.Param("requestId"))), true)
 		}
 	}
 	return Hooks{Watch: watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
@@ -622,7 +620,7 @@ func errorWithoutID(*Session) Hooks {
 	watch := func(m *Message) { unread[m.Lane] = m.Kind == jsonrpc.Invalid }
 	return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
 		other := tap.ToServer + tap.ToClient - m.Lane
-		switch id := m.Envelope().Get("id"); {
+		switch id := m.Top("id"); {
 		case id == nil && m.Entry.Status() >= 400 && m.Revision != jsonrpc.Rev20241105,
 			id == nil && unread[other] && m.Revision >= jsonrpc.Rev20251125:
 			v.Hold()
@@ -650,14 +648,14 @@ func eachModernError(judge func(code int, m *Message, v *Verdict)) func(*Session
 // eachMetaKey returns New for a rule about the keys of _meta.
 func eachMetaKey(judge func(subject, path, key string, value jsonrpc.Value, m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		metas(m, func(subject, path string, meta jsonrpc.Value) {
+		for meta := range m.allMetas {
 			if !meta.IsObject() {
-				return // rpc-28
+				continue // rpc-28
 			}
 			for key, value := range meta.Each {
-				judge(subject, path, string(key), value, m, v)
+				judge(meta.subject, meta.path, string(key), value, m, v)
 			}
-		})
+		}
 	}, "request", "notification", "result")
 }
 

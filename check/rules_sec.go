@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,12 +29,12 @@ var rulesSecurity = []Rule{
 		Fix:    "Read the text in full before approving the server.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request.Method != "tools/list" && m.Request.Method != "prompts/list" {
-				found := injection.FindString(string(m.Outcome().Get("instructions")))
+				found := injection.FindString(string(m.Member("instructions")))
 				v.Check(found == "", "instructions", "$.result.instructions", found)
 				return
 			}
 			member := listMethods[m.Request.Method].member
-			for _, one := range m.Outcome().Get(member).Each {
+			for _, one := range m.Member(member).Each {
 				found := injection.FindString(string(one[:min(len(one), maxParams)]))
 				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
 			}
@@ -54,12 +55,9 @@ var rulesSecurity = []Rule{
 			} else if m.Error != nil {
 				body, path = m.Error, "$.error"
 			}
-			what := credential.Find(body[:min(len(body), maxSearched)])
-			if what == nil && len(body) > maxSearched {
-				v.Skip("only the first 16 KiB of a message are searched")
-				return
+			if what, known := findCredential(body, v); known {
+				v.Check(what == "", m.Subject(), path, what)
 			}
-			v.Check(what == nil, m.Subject(), path, hideCredential(string(what)))
 		}, "message"),
 	},
 	{
@@ -68,7 +66,7 @@ var rulesSecurity = []Rule{
 		Source: "schema ToolAnnotations",
 		Fix:    "Correct the hints.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, tool := range m.Outcome().Get("tools").Each {
+			for _, tool := range m.Member("tools").Each {
 				if hints := tool.Get("annotations"); hints.IsObject() {
 					contradict := hints.Get("readOnlyHint").IsTrue() && hints.Get("destructiveHint").IsTrue()
 					v.Check(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", string(hints))
@@ -82,7 +80,7 @@ var rulesSecurity = []Rule{
 		Source: "E:server/tools#x-mcp-header",
 		Fix:    "Remove the annotation.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, tool := range m.Outcome().Get("tools").Each {
+			for _, tool := range m.Member("tools").Each {
 				for name, schema := range tool.Get("inputSchema", "properties").Each {
 					if header := schema.Get("x-mcp-header").Decoded(); header != "" {
 						secret := redact.SecretName(string(name)) || redact.SecretName(header)
@@ -106,7 +104,7 @@ var rulesSecurity = []Rule{
 				return
 			}
 			for name, value := range params.Get("arguments").Each {
-				if text := value.Decoded(); !m.IsError && pathName.Match(name) && text != "" {
+				if text := value.Decoded(); !m.IsError && text != "" && isPathName(string(name)) {
 					v.Check(!climbs(text), m.Subject(), "$.params.arguments."+jsonrpc.Bound(string(name)), text)
 				}
 			}
@@ -120,7 +118,7 @@ var rulesSecurity = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			id, path := m.Outcome().Get("task", "taskId").Decoded(), "$.result.task.taskId"
 			if m.ResultType == "task" {
-				id, path = m.Outcome().Get("taskId").Decoded(), "$.result.taskId"
+				id, path = m.Member("taskId").Decoded(), "$.result.taskId"
 			}
 			if id != "" {
 				v.Check(len(id) >= 16 && strings.Trim(id, "0123456789") != "", "taskId", path, id)
@@ -134,13 +132,20 @@ var injection = regexp.MustCompile(`(?i)(ignore|disregard|forget) (all |any |the
 	`(do not|don't|never|must not) (tell|mention|inform|show|reveal|notify|let)[\w ,/]{0,30} (the )?user|without (telling|informing|notifying) the user|` +
 	`<(important|secret|system|hidden)>|[~/.](ssh/|aws/credentials)|\bid_(rsa|ed25519)\b|before (using|calling) (any )?other tools?`)
 
-// pathName matches the names of arguments that are paths.
-var pathName = regexp.MustCompile(`(?i)(path|file|filename|dir|directory|folder|uri)$`)
+// isPathName reports whether an argument with a name is a path.
+func isPathName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(pathNames, func(end string) bool { return strings.HasSuffix(name, end) })
+}
+
+var pathNames = []string{"path", "file", "filename", "dir", "directory", "folder", "uri"}
+
+// pathEscapes decodes what separates the segments of a path.
+var pathEscapes = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", `\`, "/")
 
 // climbs reports whether a path has a segment "..", which may be encoded.
 func climbs(path string) bool {
-	path = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", `\`, "/").Replace(path)
-	for part := range strings.SplitSeq(path, "/") {
+	for part := range strings.SplitSeq(pathEscapes.Replace(path), "/") {
 		if part == ".." {
 			return true
 		}
@@ -155,7 +160,7 @@ func hiddenCharacters(m *Message, v *Verdict) {
 	}
 	if m.Request != nil {
 		if member := listMethods[m.Request.Method].member; member != "" {
-			for _, one := range m.Outcome().Get(member).Each {
+			for _, one := range m.Member(member).Each {
 				found := hidden(one)
 				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
 			}
