@@ -84,6 +84,9 @@ func (b *Baseline) Keep(old *Baseline, judged map[string]bool) {
 	}
 }
 
+// Has reports whether a finding is accepted.
+func (b *Baseline) Has(f *Finding) bool { return slices.Contains(b.Findings, f.known()) }
+
 // Apply removes the accepted findings from a report and returns how many there were. It adds
 // them to seen, which has all entries that were found in any report.
 func (b *Baseline) Apply(r *Report, seen map[Known]bool) (accepted int) {

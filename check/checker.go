@@ -73,6 +73,9 @@ func New(rules []*Rule) *Checker {
 // finding names only the first ones.
 func (c *Checker) Each(f func(rule *Rule, frame uint64)) { c.results.each = f }
 
+// Found sets a function that is called for each new finding, which must not be changed.
+func (c *Checker) Found(f func(*Finding)) { c.results.found = f }
+
 // A Session is what rules know about a session.
 type Session struct {
 	// Number is its number, 0 for what belongs to no session.

@@ -99,6 +99,7 @@ type results struct {
 	moreWorst  Class
 	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
+	found      func(f *Finding)               // may be nil
 }
 
 func newResults() *results {
@@ -227,6 +228,9 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	f.Count++
 	if n := len(f.Frames); n < MaxFrames && (n == 0 || f.Frames[n-1] != v.frame) {
 		f.Frames = append(f.Frames, v.frame)
+	}
+	if f.Count == 1 && v.results.found != nil {
+		v.results.found(f)
 	}
 }
 

@@ -38,6 +38,7 @@ a rule.`
 
 type checkOptions struct {
 	json, noPager  bool
+	live           bool // --follow
 	format         string
 	failOn         string
 	only, without  []string
@@ -73,7 +74,7 @@ func newCheck(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRecording,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.paged(o.noPager || o.json, func() error { return o.run(cmd.Context(), a, args) })
+			return a.paged(o.noPager || o.json || o.live, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		DisableFlagsInUseLine: true,
 	}
@@ -85,6 +86,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addJSON(cmd, &o.json)
 	addNoPager(cmd, &o.noPager)
+	f.BoolVarP(&o.live, "follow", "f", false, "print findings of a live recording when they occur, and the report at its end")
 	f.StringVar(&o.format, "format", o.format, "print in this `format`: "+strings.Join(checkFormats, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.failOn, "fail-on", o.failOn, "exit with 1 for findings of this `class` or a worse one, or none: "+strings.Join(check.Classes, ", "))
@@ -121,6 +123,17 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	}
 	if o.updateLock && len(args) > 1 {
 		return errors.New("--update-lock: needs a single recording")
+	}
+	followed := context.Background()
+	if o.live {
+		if len(args) > 1 {
+			return errors.New("--follow: needs a single recording")
+		}
+		name, err := o.follow(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		args, followed, ctx = []string{name}, ctx, context.WithoutCancel(ctx)
 	}
 	w := bufio.NewWriter(a.stdout)
 	failed, unread := false, 0
@@ -179,6 +192,8 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	switch {
+	case followed.Err() != nil:
+		return followed.Err()
 	case unread > 0:
 		return exitCode(exitFailure)
 	case failed:
@@ -201,6 +216,9 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
 			return 0, fmt.Errorf("--fail-on: %w", err)
 		}
+	}
+	if o.live && o.format != "text" && o.format != "json" {
+		return 0, fmt.Errorf("--follow: cannot print %s before the end (want text or json)", o.format)
 	}
 	if err := o.read(); err != nil {
 		return 0, err

@@ -241,7 +241,7 @@ func checkSummary(r *check.Report) string {
 // A findingJSON is a finding in `check --json`.
 type findingJSON struct {
 	V         int      `json:"v"`
-	Type      string   `json:"type"` // finding
+	Type      string   `json:"type"` // finding, or found while the recording is followed
 	Recording string   `json:"recording"`
 	Rule      string   `json:"rule"`
 	Class     string   `json:"class"`
@@ -255,6 +255,12 @@ type findingJSON struct {
 	Requires  string   `json:"requires"`
 	Fix       string   `json:"fix"`
 	Source    string   `json:"source"`
+}
+
+func newFindingJSON(kind, name string, f *check.Finding) findingJSON {
+	return findingJSON{
+		1, kind, name, f.Rule.ID, f.Class.String(), f.Subject, f.Path, f.Text, f.Count, f.Frames, f.Session, string(f.Revision), f.Rule.Text, f.Rule.Fix, f.Rule.SourceText(),
+	}
 }
 
 // A judgementJSON counts the verdicts of a rule in `check --json`.
@@ -297,9 +303,7 @@ type ruleJSON struct {
 // writeJSON writes one line for each finding, each rule that was judged, and each gate.
 func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) error {
 	for _, f := range r.Findings {
-		if err := writeJSON(w, findingJSON{
-			1, "finding", name, f.Rule.ID, f.Class.String(), f.Subject, f.Path, f.Text, f.Count, f.Frames, f.Session, string(f.Revision), f.Rule.Text, f.Rule.Fix, f.Rule.SourceText(),
-		}); err != nil {
+		if err := writeJSON(w, newFindingJSON("finding", name, f)); err != nil {
 			return err
 		}
 	}

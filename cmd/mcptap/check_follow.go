@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// follow prints each finding of a live recording when it is found, until the recording has
+// ended or ctx is done. It returns the name of the file.
+func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, error) {
+	file, err := a.open(ctx, arg)
+	if err != nil {
+		return "", err
+	}
+	info, err := file.Info()
+	if err != nil || info.Status != store.Live {
+		return arg, err
+	}
+	if file.Session > 0 {
+		return "", withHint(errors.New("--follow: a session of a live recording cannot be selected"), "omit #"+fmt.Sprint(file.Session))
+	}
+	name := info.Header.Label
+	if name == "" {
+		name = info.Header.ID
+	}
+	a.say("following " + quote(name) + "; the report is printed when it ends, or at Ctrl-C")
+	l, p := lines{w: a.stdout}, a.palette()
+	tracker, checker := session.Tracker{}, check.New(o.rules)
+	checker.Found(func(f *check.Finding) {
+		switch {
+		case l.err != nil || o.known != nil && o.known.Has(f):
+		case o.json:
+			l.err = writeJSON(a.stdout, newFindingJSON("found", name, f))
+		default:
+			class := p.paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
+			l.printf("%s  %-9s %s\n", class, f.Rule.ID, fit(findingWords(f), max(a.width()-27, 0)))
+		}
+	})
+	for f, err := range readFrames(ctx, file.Recording, 0, true) {
+		if err != nil || l.err != nil {
+			return "", errors.Join(err, l.err)
+		}
+		checker.Add(tracker.Add(&f))
+	}
+	if !o.json {
+		l.printf("\n")
+	}
+	return file.Path(), l.err
+}
