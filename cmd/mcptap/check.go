@@ -34,7 +34,16 @@ force at each message, and by what breaks real clients. Each rule has a class:
 --fail-on sets the class from which on the exit code is 1. It is 2 if nothing could be
 judged. --expect and --forbid take filters (` + "`mcptap help filter`" + `): a recording fails if no
 frame or call matches an expected one, or any matches a forbidden one. --explain prints
-a rule.`
+a rule.
+
+Settings are read from ` + settingsFile + ` beside the lock, or in the current directory. They
+have the names of flags, and a flag replaces the setting:
+
+  check:
+    fail-on: should
+    no-rule: [perf, sec-03]
+    lock: mcptap.lock
+    forbid: ['latency:>2s']`
 
 type checkOptions struct {
 	json, noPager  bool
@@ -74,6 +83,11 @@ func newCheck(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRecording,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.explain == "" {
+				if err := o.settings(a, cmd); err != nil {
+					return err
+				}
+			}
 			return a.paged(o.noPager || o.json || o.live, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		DisableFlagsInUseLine: true,
