@@ -43,4 +43,10 @@ func TestCheckedExample(t *testing.T) {
 	if out, err := run("github"); err == nil || !strings.Contains(out, "::error file=session.txtar,line=") || !strings.Contains(out, "pin-02") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	if out, err := run("pin"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := run("text"); err != nil || strings.Contains(out, "pin-02") {
+		t.Errorf("after the change was accepted: %v\n%s", err, out)
+	}
 }

@@ -218,7 +218,7 @@ var floors = map[string]floor{
 		ours: []string{"check", "check/report", "internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty",
+			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",
 		},
 	},
 	"bench": {ours: []string{"tap", "store"}},
