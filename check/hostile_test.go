@@ -114,6 +114,10 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	add(tap.ToServer, hello)
 	add(tap.ToClient, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`)
+	add(tap.ToServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	add(tap.ToServer, `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	add(tap.ToClient, `{"jsonrpc":"2.0","id":"list","result":{"tools":[{"name":"t","description":"Returns the weather.","inputSchema":{"type":"object",`+
+		`"properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}}]}}`)
 	for i := range 50_000 {
 		add(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"city":"Oslo","days":%d}}}`, i+1, i))
 		add(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"It is %d degrees in Oslo today."}]}}`, i+1, i))
