@@ -59,20 +59,10 @@ var rulesClient = []Rule{
 		Source: "D-E:client/elicitation#url-mode-elicitation-requests; schema ElicitRequestURLParams",
 		Fix:    "Add the missing member and give an absolute URL.",
 		New: eachURL(func(m *Message, v *Verdict) {
-			params, subject, path := m.Parameters(), m.Method, m.root()
-			v.need(params.Get("message"), aString, subject, path+".message")
 			if m.Revision == jsonrpc.Rev20251125 {
-				v.need(params.Get("elicitationId"), aString, subject, path+".elicitationId")
+				v.need(m.Parameters().Get("elicitationId"), aString, m.Method, m.root()+".elicitationId")
 			}
-			value := params.Get("url")
-			if !v.need(value, aString, subject, path+".url") {
-				return
-			}
-			u, err := url.Parse(whole(value))
-			valid := err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme != "https" && u.Scheme != "http")
-			if !valid && !isMasked(value) {
-				v.Violate(subject, path+".url", string(value))
-			}
+			needURL(m.Parameters(), v, m.Method, m.root())
 		}),
 	},
 	{
@@ -84,7 +74,7 @@ var rulesClient = []Rule{
 	},
 	{
 		ID: "cli-06", Class: "must", In: "D", Side: "server", Transport: "any",
-		Text:   "The error -32042 has data.elicitations, all with mode url and an elicitationId.",
+		Text:   "The error -32042 has data.elicitations, all with mode url, an elicitationId, a message and a valid url.",
 		Source: "D:client/elicitation#url-elicitation-required-error; schema URLElicitationRequiredError",
 		Fix:    "List the URL elicitations in data.",
 		New: each(func(m *Message, v *Verdict) {
@@ -101,6 +91,7 @@ var rulesClient = []Rule{
 						v.Violate(m.Subject(), path+"[*].mode", describe(mode))
 					}
 					v.need(e.Get("elicitationId"), aString, m.Subject(), path+"[*].elicitationId")
+					needURL(e, v, m.Subject(), path+"[*]")
 				}
 			})
 		}, "error"),
@@ -229,6 +220,20 @@ func eachForm(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 			v.clean(func() { judge(m, v) })
 		}
 	}, "request elicitation/create")
+}
+
+// needURL judges the message and the url of an elicitation with mode url.
+func needURL(elicitation jsonrpc.Value, v *Verdict, subject, path string) {
+	v.need(elicitation.Get("message"), aString, subject, path+".message")
+	value := elicitation.Get("url")
+	if !v.need(value, aString, subject, path+".url") {
+		return
+	}
+	u, err := url.Parse(whole(value))
+	valid := err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme != "https" && u.Scheme != "http")
+	if !valid && !isMasked(value) {
+		v.Violate(subject, path+".url", string(value))
+	}
 }
 
 // eachURL returns New for a rule about elicitations with a URL.

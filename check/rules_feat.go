@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -273,9 +274,9 @@ var rulesFeature = []Rule{
 		New:    sameOrder,
 	},
 	{
-		ID: "feat-28", Class: "must", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The uri of a resource is an absolute URI: it has a scheme.",
-		Source: "schema Resource (format uri); C-E:server/resources#custom-uri-schemes",
+		ID: "feat-28", Class: "must", In: "A-E", Side: "both", Transport: "any",
+		Text:   "The uri of a resource is an absolute URI: it has a scheme. A client is not blamed for one that the server listed.",
+		Source: "schema Resource, ReadResourceRequest, ResourceUpdatedNotification (format uri); C-E:server/resources#custom-uri-schemes",
 		Fix:    "Use a scheme such as file:// or one of your own.",
 		New: each(func(m *Message, v *Verdict) {
 			judge := func(value jsonrpc.Value, subject, path string) {
@@ -286,6 +287,13 @@ var rulesFeature = []Rule{
 				default:
 					v.Check(scheme(uri) != "", subject, path, string(value))
 				}
+			}
+			if m.Kind != jsonrpc.Response {
+				uri := m.Parameters().Get("uri")
+				if m.Lane == tap.ToClient || m.Session.Resources[uri.Decoded()] == nil {
+					judge(uri, m.Subject(), "$.params.uri")
+				}
+				return
 			}
 			if m.Request.Method == "resources/list" {
 				for _, r := range m.Member("resources").Each {
@@ -302,7 +310,8 @@ var rulesFeature = []Rule{
 					judge(b.Get("uri"), m.Subject(), b.path+".uri")
 				}
 			}
-		}, "result resources/list", "result resources/read", "result tools/call", "result prompts/get"),
+		}, "result resources/list", "result resources/read", "result tools/call", "result prompts/get", "request resources/read",
+			"request resources/subscribe", "request resources/unsubscribe", "notification notifications/resources/updated"),
 	},
 	{
 		ID: "feat-29", Class: "observation", In: "A-E", Side: "server", Transport: "any",

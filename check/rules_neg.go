@@ -337,14 +337,15 @@ func isStrings(v jsonrpc.Value) bool {
 	return v.IsArray()
 }
 
-// sharesExtension reports whether two objects of extensions have a member in common.
+// sharesExtension reports whether two objects of extensions have a member in common that may
+// define values of resultType. Those that are known define none but "task".
 func sharesExtension(a, b jsonrpc.Value) bool {
 	names := map[string]bool{}
 	for name := range a.Each {
 		names[string(name)] = true
 	}
 	for name := range b.Each {
-		if names[string(name)] {
+		if known := string(name) == tasksExtension || string(name) == jsonrpc.MetaPrefix+"ui"; names[string(name)] && !known {
 			return true
 		}
 	}

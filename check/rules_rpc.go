@@ -497,6 +497,10 @@ var rulesRPC = []Rule{
 // versionOfJSONRPC judges rpc-01.
 func versionOfJSONRPC(m *Message, v *Verdict) {
 	text := m.Envelope()
+	if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
+		v.Violate("", "$", "[]")
+		return
+	}
 	if !text.IsObject() {
 		return // an embedded request, or not a message at all: see stdio-01 and http-49
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -37,9 +38,10 @@ type protocolSchema struct {
 	compiler *jsonschema.Compiler
 	base     string
 	// definitions are the names of definitions. requests are those of requests and
-	// notifications, by method.
+	// notifications, by method, and errors those of error responses, by code.
 	definitions map[string]bool
 	requests    map[string]string
+	errors      map[string]string
 	compiled    map[string]*jsonschema.Schema
 	// words are the strings that the schema distinguishes, valid the shapes of messages that
 	// conform to a definition: see shape.
@@ -168,7 +170,7 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	}
 	s := &protocolSchema{
 		compiler: jsonschema.NewCompiler(), base: "https://modelcontextprotocol.io/schema/" + string(rev) + "/schema.json",
-		definitions: map[string]bool{}, requests: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
+		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
 		words: map[string]bool{},
 	}
 	s.valid.Max = maxShapes
@@ -185,12 +187,30 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 		if m, ok := method["const"].(string); ok {
 			s.requests[m] = name
 		}
+		if code := errorCode(properties["error"]); code != "" {
+			s.errors[code] = name
+		}
 	}
 	if err := s.compiler.AddResource(s.base, doc); err != nil {
 		return nil, err
 	}
 	s.base += "#/" + list + "/"
 	return s, nil
+}
+
+// errorCode returns the code that the schema of an error requires, "" if any will do.
+func errorCode(schema any) string {
+	object, _ := schema.(map[string]any)
+	parts, _ := object["allOf"].([]any)
+	for _, part := range parts {
+		part, _ := part.(map[string]any)
+		properties, _ := part["properties"].(map[string]any)
+		code, _ := properties["code"].(map[string]any)
+		if n, ok := code["const"].(json.Number); ok {
+			return n.String()
+		}
+	}
+	return ""
 }
 
 // compile returns a definition, compiled.
@@ -212,7 +232,7 @@ func (s *protocolSchema) definitionOf(m *Message) (definition string, part jsonr
 	case jsonrpc.Request, jsonrpc.Notification:
 		return s.requests[m.Method], m.Envelope(), "$"
 	case jsonrpc.ErrorResponse:
-		for _, name := range []string{"JSONRPCErrorResponse", "JSONRPCError"} {
+		for _, name := range []string{s.errors[m.ErrorCode], "JSONRPCErrorResponse", "JSONRPCError"} {
 			if s.definitions[name] {
 				return name, m.Envelope(), "$"
 			}

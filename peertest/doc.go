@@ -45,6 +45,13 @@
 //
 //	cd peertest/vitest && npm ci
 //
+// # The oracle
+//
+// The conformance suite judges each message that crosses it by the schema of the revision, as
+// the check wire-schema-valid. TestWireOracle has this and package check judge some 20,000
+// frames: the messages in oracle_seeds.txt, and each with one change at one place. What they
+// judge differently is in oracle_differences.tsv, with the reason, and nothing else may be.
+//
 // # The collector
 //
 // The receiver of the OpenTelemetry collector, as a Go module, gets the spans of taps
