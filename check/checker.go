@@ -53,8 +53,8 @@ type Checker struct {
 	seen []bool
 	// listed has the numbers of the frames with the last lists, by method.
 	listed map[string]uint64
-	// compiled are the schemas of servers, by their texts.
-	compiled bounded.Map[string, *toolSchema]
+	// compiled are the schemas of servers, by hashes of their texts.
+	compiled bounded.Map[uint64, *toolSchema]
 }
 
 // New returns a checker with some rules.
@@ -356,6 +356,8 @@ func (s *Session) declared(m *Message) jsonrpc.Revision {
 		return jsonrpc.Revision(own)
 	case m.Method == "initialize":
 		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
+	case m.Method == "server/discover" && m.Entry.Revision() == "":
+		return jsonrpc.Rev20260728 // the only one that has it
 	}
 	return m.Entry.Revision()
 }

@@ -153,8 +153,6 @@ func (c *Context) of(e *session.Entry) *ToolList {
 	return l
 }
 
-var seed = maphash.MakeSeed()
-
 // list adds a page of a list; further reports that it is not the first.
 func (c *Context) list(e *session.Entry, result jsonrpc.Value, further bool) {
 	l := c.of(e)

@@ -60,7 +60,7 @@ var rulesClient = []Rule{
 		Fix:    "Add the missing member and give an absolute URL.",
 		New: eachURL(func(m *Message, v *Verdict) {
 			if m.Revision == jsonrpc.Rev20251125 {
-				v.need(m.Parameters().Get("elicitationId"), aString, m.Method, m.root()+".elicitationId")
+				v.need(m.Param("elicitationId"), aString, m.Method, m.root()+".elicitationId")
 			}
 			needURL(m.Parameters(), v, m.Method, m.root())
 		}),

@@ -289,7 +289,7 @@ var rulesFeature = []Rule{
 				}
 			}
 			if m.Kind != jsonrpc.Response {
-				uri := m.Parameters().Get("uri")
+				uri := m.Param("uri")
 				if m.Lane == tap.ToClient || m.Session.Resources[uri.Decoded()] == nil {
 					judge(uri, m.Subject(), "$.params.uri")
 				}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,10 +42,8 @@ type protocolSchema struct {
 	requests    map[string]string
 	errors      map[string]string
 	compiled    map[string]*jsonschema.Schema
-	// words are the strings that the schema distinguishes, valid the shapes of messages that
-	// conform to a definition: see shape.
-	words map[string]bool
-	valid bounded.Map[shapeKey, struct{}]
+	shaper
+	valid bounded.Map[shapeKey, struct{}] // shapes of messages that conform to a definition
 }
 
 // A shapeKey identifies messages that a schema does not distinguish.
@@ -59,67 +56,6 @@ type shapeKey struct {
 // have one of a few.
 const maxShapes = 1024
 
-// shape returns a hash of what a schema distinguishes in a value: names, types, the strings that
-// are constants of the schema, and whether numbers are integers, negative, or above 1. No
-// official schema has other constraints but maxItems, which the number of elements in the hash
-// covers, and formats, which are removed.
-func (s *protocolSchema) shape(v jsonrpc.Value) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	s.addShape(&h, v, 0)
-	return h.Sum64()
-}
-
-func (s *protocolSchema) addShape(h *maphash.Hash, v jsonrpc.Value, depth int) {
-	switch c := v.Class(); {
-	case (c == '{' || c == '[') && depth < maxWalk:
-		h.WriteByte(c)
-		for name, inner := range v.Each {
-			h.Write(name)
-			h.WriteByte(0)
-			s.addShape(h, inner, depth+1)
-		}
-		h.WriteByte('e')
-	case c == '"' && bytes.IndexByte(v, '\\') < 0 && !s.words[string(v[1:len(v)-1])]:
-		h.WriteByte('s')
-	case c == '0' && isInteger(v):
-		h.WriteByte('i')
-		h.WriteByte(v[0])
-		h.WriteByte(byte(min(len(v), 3)))
-	default:
-		h.Write(v)
-		h.WriteByte(0)
-	}
-}
-
-// distinguish collects the strings that a schema distinguishes, and removes formats, which are
-// annotations.
-func (s *protocolSchema) distinguish(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, ok := v["format"].(string); ok {
-			delete(v, "format")
-		}
-		if word, ok := v["const"].(string); ok {
-			s.words[word] = true
-		}
-		if list, ok := v["enum"].([]any); ok {
-			for _, word := range list {
-				if word, ok := word.(string); ok {
-					s.words[word] = true
-				}
-			}
-		}
-		for _, inner := range v {
-			s.distinguish(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			s.distinguish(inner)
-		}
-	}
-}
-
 // errata corrects the known faults of the generated schemas, in the parts of the definitions
 // with these names. The type declarations from which they are generated are right.
 var errata = map[string]func(definition map[string]any){
@@ -130,6 +66,23 @@ var errata = map[string]func(definition map[string]any){
 		replaceInteger(d)
 		d["anyOf"] = append(d["anyOf"].([]any), map[string]any{"type": "null"})
 	},
+}
+
+// removeFormats removes formats, which are annotations.
+func removeFormats(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v["format"].(string); ok {
+			delete(v, "format")
+		}
+		for _, inner := range v {
+			removeFormats(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			removeFormats(inner)
+		}
+	}
 }
 
 // replaceInteger replaces the type integer in a list of types by number.
@@ -171,10 +124,12 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	s := &protocolSchema{
 		compiler: jsonschema.NewCompiler(), base: "https://modelcontextprotocol.io/schema/" + string(rev) + "/schema.json",
 		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
-		words: map[string]bool{},
 	}
 	s.valid.Max = maxShapes
+	removeFormats(root)
 	s.distinguish(root)
+	// The limits of numbers are 0 and 1, which a shape covers.
+	s.texts, s.numbers = false, false
 	definitions, _ := root[list].(map[string]any)
 	for name, d := range definitions {
 		d, _ := d.(map[string]any)

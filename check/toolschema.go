@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -32,6 +34,8 @@ type toolSchema struct {
 	*jsonschema.Schema
 	err   error
 	steps *steps
+	shaper
+	valid bounded.Map[uint64, struct{}] // shapes of values that conform
 }
 
 // steps counts down the steps of a validation. It is an extension of each part of a schema.
@@ -64,6 +68,8 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 		out.err = err
 		return out
 	}
+	out.distinguish(doc)
+	out.valid.Max = 64
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(compilePattern)
@@ -118,10 +124,18 @@ func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaErro
 			panic(r)
 		}
 	}()
+	shape := s.shape(value)
+	if s.valid.At(shape) != nil {
+		s.valid.Touch(shape)
+		return nil, ""
+	}
 	s.steps.left = maxSteps
 	found, err := validate(s.Schema, value, path)
 	if err != nil {
 		return nil, "the value could not be validated: " + err.Error()
+	}
+	if len(found) == 0 {
+		s.valid.Put(shape, struct{}{})
 	}
 	return found, ""
 }
@@ -153,13 +167,14 @@ func compilePattern(pattern string) (jsonschema.Regexp, error) {
 
 // own returns the compiled schema of a server, which is compiled once.
 func (c *Checker) own(text jsonrpc.Value) *toolSchema {
-	if s, ok := c.compiled.Get(string(text)); ok {
-		c.compiled.Touch(string(text))
+	key := maphash.Bytes(seed, text)
+	if s, ok := c.compiled.Get(key); ok {
+		c.compiled.Touch(key)
 		return s
 	}
 	c.compiled.Max = 256
 	s := compileOwn(text)
-	c.compiled.Put(string(text), s)
+	c.compiled.Put(key, s)
 	return s
 }
 

@@ -1,0 +1,95 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/maphash"
+
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+)
+
+var seed = maphash.MakeSeed()
+
+// A shaper tells values apart as far as a schema does. If one value conforms to the schema, so
+// do all others of its shape. Most messages of a session have one of a few shapes.
+type shaper struct {
+	words map[string]bool // the strings that are constants in the schema
+	// texts and numbers report that the schema has other constraints on them, such as
+	// pattern and minimum.
+	texts, numbers bool
+}
+
+// distinguish collects what a schema, or a part of it, distinguishes.
+func (s *shaper) distinguish(schema any) {
+	switch v := schema.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			switch key {
+			case "const":
+				s.constant(inner)
+			case "enum":
+				list, _ := inner.([]any)
+				for _, value := range list {
+					s.constant(value)
+				}
+			case "pattern", "format", "minLength", "maxLength", "contentEncoding", "contentMediaType":
+				s.texts = true
+			case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+				s.numbers = true
+			case "uniqueItems":
+				s.texts, s.numbers = true, true
+			}
+			s.distinguish(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			s.distinguish(inner)
+		}
+	}
+}
+
+// constant adds a constant. All values of other types are distinguished anyway.
+func (s *shaper) constant(v any) {
+	switch v := v.(type) {
+	case string:
+		if s.words == nil {
+			s.words = map[string]bool{}
+		}
+		s.words[v] = true
+	case json.Number:
+		s.numbers = true
+	case map[string]any, []any:
+		s.texts, s.numbers = true, true
+	}
+}
+
+// shape returns a hash of what the schema distinguishes in a value: names, types, constants,
+// and whether numbers are integers, negative, or above 1.
+func (s *shaper) shape(v jsonrpc.Value) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	s.addShape(&h, v, 0)
+	return h.Sum64()
+}
+
+func (s *shaper) addShape(h *maphash.Hash, v jsonrpc.Value, depth int) {
+	switch c := v.Class(); {
+	case (c == '{' || c == '[') && depth < maxWalk:
+		h.WriteByte(c)
+		for name, inner := range v.Each {
+			h.Write(name)
+			h.WriteByte(0)
+			s.addShape(h, inner, depth+1)
+		}
+		h.WriteByte('e')
+	case c == '"' && !s.texts && bytes.IndexByte(v, '\\') < 0 && !s.words[string(v[1:len(v)-1])]:
+		h.WriteByte('s')
+	case c == '0' && !s.numbers && isInteger(v):
+		h.WriteByte('i')
+		h.WriteByte(v[0])
+		h.WriteByte(byte(min(len(v), 3)))
+	default:
+		h.Write(v)
+		h.WriteByte(0)
+	}
+}
