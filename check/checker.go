@@ -97,9 +97,9 @@ type Session struct {
 	// last, by name or URI.
 	Tools, Prompts, Resources, Templates map[string]jsonrpc.Value
 
-	checker  *Checker
-	rules    []*judge
-	watchers []*judge
+	checker *Checker
+	// rules are those at work, the others those of them that have the function.
+	rules, watchers, frames, exchanges, calls []*judge
 	// selected has the rules that judge messages, by the elements of On.
 	selected map[string][]*judge
 	requests bounded.Map[session.Ref, *Request]
@@ -220,9 +220,15 @@ func (c *Checker) session(e *session.Entry) *Session {
 		}
 		j := &judge{rule: r, Hooks: r.New(s), verdict: Verdict{rule: r, results: c.results, session: s.Number}}
 		s.rules = append(s.rules, j)
-		if j.Watch != nil {
-			s.watchers = append(s.watchers, j)
+		add := func(list *[]*judge, has bool) {
+			if has {
+				*list = append(*list, j)
+			}
 		}
+		add(&s.watchers, j.Watch != nil)
+		add(&s.frames, j.Frame != nil)
+		add(&s.exchanges, j.Exchange != nil)
+		add(&s.calls, j.Call != nil)
 		for _, on := range j.On {
 			s.selected[on] = append(s.selected[on], j)
 		}
@@ -274,10 +280,8 @@ func (c *Checker) Add(e *session.Entry) {
 	if x != nil && (x.Session == nil || x.Session.Number == 0) {
 		x.Session = s
 	}
-	for _, j := range s.rules {
-		if j.Frame != nil {
-			j.Frame(e, j.at(e.Frame.Seq, e.Revision()))
-		}
+	for _, j := range s.frames {
+		j.Frame(e, j.at(e.Frame.Seq, e.Revision()))
 	}
 	if e.Message.Kind == jsonrpc.Batch {
 		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: e.Revision()})
@@ -466,8 +470,8 @@ func (c *Checker) responses(m *Message) {
 
 // call hands a call to the rules.
 func (c *Checker) call(s *Session, call *session.Call) {
-	for _, j := range s.rules {
-		if j.Call != nil && (call.Revision == "" || j.rule.ClassIn(call.Revision) != 0) {
+	for _, j := range s.calls {
+		if call.Revision == "" || j.rule.ClassIn(call.Revision) != 0 {
 			j.Call(call, j.at(call.Ref.Seq, call.Revision))
 		}
 	}
@@ -497,8 +501,8 @@ func (c *Checker) over(x *Exchange) {
 	if frame == 0 && len(x.Carried) > 0 {
 		frame = x.Carried[0].Frame
 	}
-	for _, j := range x.Session.rules {
-		if j.Exchange != nil && (x.Revision == "" || j.rule.ClassIn(x.Revision) != 0) {
+	for _, j := range x.Session.exchanges {
+		if x.Revision == "" || j.rule.ClassIn(x.Revision) != 0 {
 			j.Exchange(x, j.at(frame, x.Revision))
 		}
 	}
