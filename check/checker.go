@@ -100,8 +100,10 @@ type Session struct {
 	checker *Checker
 	// rules are those at work, the others those of them that have the function.
 	rules, watchers, frames, exchanges, calls []*judge
-	// selected has the rules that judge messages, by the elements of On.
+	// selected has the rules that judge messages, by the elements of On, and plans those
+	// that judge messages of one kind.
 	selected map[string][]*judge
+	plans    map[planKey]*plan
 	requests bounded.Map[session.Ref, *Request]
 	seen     bool
 }
@@ -201,6 +203,58 @@ type judge struct {
 	verdict Verdict
 }
 
+// A plan has the rules that judge messages of one kind: first those that select the kind, or
+// the kind and the method, then, after what is embedded, those that select all messages.
+type plan struct {
+	first, last selection
+}
+
+type planKey struct {
+	kind, method string
+	lane         tap.Lane
+	revision     jsonrpc.Revision
+}
+
+// A selection has the rules that apply to a message. Unknown are those of which this is not
+// known, as the revision is not.
+type selection struct{ rules, unknown []*judge }
+
+// maxPlans is how many plans a session keeps. Methods and revisions may be anything.
+const maxPlans = 1024
+
+// plan returns the plan for messages of a kind.
+func (s *Session) plan(key planKey) *plan {
+	if p := s.plans[key]; p != nil {
+		return p
+	}
+	p := &plan{}
+	add := func(to *selection, on string) {
+		for _, j := range s.selected[on] {
+			switch {
+			case !j.rule.binds(key.lane):
+			case j.rule.ClassIn(key.revision) != 0:
+				to.rules = append(to.rules, j)
+			case key.revision == "":
+				to.unknown = append(to.unknown, j)
+			}
+		}
+	}
+	add(&p.first, key.kind)
+	if key.method != "" {
+		add(&p.first, key.kind+" "+key.method)
+	}
+	if key.kind != "invalid" && key.kind != "batch" {
+		add(&p.last, "message")
+	}
+	if len(s.plans) == maxPlans {
+		clear(s.plans)
+	}
+	key.method = strings.Clone(key.method)
+	key.revision = jsonrpc.Revision(strings.Clone(string(key.revision)))
+	s.plans[key] = p
+	return p
+}
+
 // at returns the verdict of a judge for a frame.
 func (j *judge) at(frame uint64, rev jsonrpc.Revision) *Verdict {
 	j.verdict.frame, j.verdict.revision = frame, rev
@@ -212,7 +266,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 	if s, ok := c.sessions.Get(e.Session); ok {
 		return s
 	}
-	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c, selected: map[string][]*judge{}}
+	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c, selected: map[string][]*judge{}, plans: map[planKey]*plan{}}
 	s.requests.Max = maxRequests
 	for _, r := range c.rules {
 		if r.New == nil || !r.applies(s.Transport) {
@@ -389,36 +443,35 @@ func (c *Checker) message(m *Message) {
 	case jsonrpc.Batch:
 		kind = "batch"
 	}
-	c.judge(m, kind)
-	if method != "" {
-		c.judge(m, kind+" "+method)
-	}
+	p := s.plan(planKey{kind, method, m.Lane, m.Revision})
+	p.first.judge(m)
 	c.embedded(m)
-	if kind != "invalid" && kind != "batch" {
-		c.judge(m, "message")
-	}
+	p.last.judge(m)
 }
 
-// judge hands a message to the rules that selected on.
-func (c *Checker) judge(m *Message, on string) {
-	for _, j := range m.Session.selected[on] {
-		switch {
-		case !j.rule.binds(m.Lane):
-		case j.rule.ClassIn(m.Revision) == 0:
-			if m.Revision == "" {
-				j.at(m.Entry.Frame.Seq, "").Skip("the revision is not known")
-			}
-		case m.Unread:
-			j.at(m.Entry.Frame.Seq, m.Revision).Skip("the message is too large to be read")
-		case m.Entry.Frame.Truncated:
-			j.at(m.Entry.Frame.Seq, m.Revision).Skip("the frame is truncated")
-		default:
-			j.verdict.method = m.Method
-			if m.Request != nil {
-				j.verdict.method = m.Request.Method
-			}
-			j.Message(m, j.at(m.Entry.Frame.Seq, m.Revision))
+// judge hands a message to the rules.
+func (s selection) judge(m *Message) {
+	for _, j := range s.unknown {
+		j.at(m.Entry.Frame.Seq, "").Skip("the revision is not known")
+	}
+	why, method := "", m.Method
+	switch {
+	case m.Unread:
+		why = "the message is too large to be read"
+	case m.Entry.Frame.Truncated:
+		why = "the frame is truncated"
+	}
+	if m.Request != nil {
+		method = m.Request.Method
+	}
+	for _, j := range s.rules {
+		v := j.at(m.Entry.Frame.Seq, m.Revision)
+		if why != "" {
+			v.Skip(why)
+			continue
 		}
+		v.method = method
+		j.Message(m, v)
 	}
 }
 

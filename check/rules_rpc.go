@@ -553,14 +553,14 @@ func idsUsedOnce(s *Session) Hooks {
 		content  [sha256.Size]byte
 		answered bool
 	}
-	var used [tap.Lanes]bounded.Map[string, *use]
+	var used [tap.Lanes]bounded.Map[string, use]
 	watch := func(m *Message) {
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
-			used = [tap.Lanes]bounded.Map[string, *use]{}
+			used = [tap.Lanes]bounded.Map[string, use]{}
 			used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
 		case m.Request != nil && m.Entry.Status() < 400:
-			if u, ok := used[m.Request.Lane].Get(string(jsonrpc.AppendKey(nil, m.Request.ID))); ok {
+			if u := used[m.Request.Lane].At(string(jsonrpc.AppendKey(nil, m.Request.ID))); u != nil {
 				u.answered = true
 			}
 		}
@@ -576,7 +576,7 @@ func idsUsedOnce(s *Session) Hooks {
 			content = sha256.Sum256(append([]byte(m.Method+"\x00"), m.Params...))
 		}
 		old, again := used[m.Lane].Get(key)
-		used[m.Lane].Put(key, &use{content: content})
+		used[m.Lane].Put(key, use{content: content})
 		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
 		switch {
 		case !again:
