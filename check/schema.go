@@ -22,7 +22,7 @@ import (
 
 // schemaFiles are the official schemas, as published, with their licenses.
 //
-//go:embed schema/*/schema.json
+//go:embed schema/20*/schema.json
 var schemaFiles embed.FS
 
 const (
