@@ -263,7 +263,7 @@ func (o *checkOptions) read() error {
 // same kind, and keeps what the recordings do not show.
 func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string]bool) error {
 	if o.updateLock && o.last != nil {
-		lock, err := o.newLock()
+		lock, err := o.newLock(a)
 		if err != nil {
 			return err
 		}
@@ -300,10 +300,23 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
 }
 
-// newLock returns what the server of the last recording offers.
-func (o *checkOptions) newLock() (*check.Lock, error) {
+// maxSeveral is how many names with several definitions are listed.
+const maxSeveral = 5
+
+// newLock returns what the server of the last recording offers, and warns of definitions that
+// are not pinned.
+func (o *checkOptions) newLock(a *app) (*check.Lock, error) {
 	if o.last.Cut() {
 		return nil, errors.New("the server offers too many or too large definitions to be pinned")
+	}
+	n := 0
+	o.last.Several(func(thing string, versions int, frames []uint64) {
+		if n++; n <= maxSeveral {
+			a.say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, frameList(frames)))
+		}
+	})
+	if n > maxSeveral {
+		a.say(fmt.Sprintf("warning: it offers several versions of %d more", n-maxSeveral))
 	}
 	return o.last.Pin(), nil
 }

@@ -139,15 +139,20 @@ func writeRule(l *lines, r *check.Rule, width int) {
 
 // findingWords describes a finding, escaped: where it is, how often, and what offends.
 func findingWords(f *check.Finding) string {
-	var frames []string
-	for _, n := range f.Frames {
-		frames = append(frames, fmt.Sprintf("#%d", n))
-	}
-	where := strings.Join(frames, " ")
+	where := frameList(f.Frames)
 	if f.Count > uint64(len(f.Frames)) {
 		where += fmt.Sprintf(" … (%d×)", f.Count)
 	}
 	return escape(joinWords("  ", where, joinWords(" ", f.Subject, f.Path), f.Text))
+}
+
+// frameList returns the numbers of frames as they are printed.
+func frameList(frames []uint64) string {
+	words := make([]string, len(frames))
+	for i, n := range frames {
+		words[i] = fmt.Sprintf("#%d", n)
+	}
+	return strings.Join(words, " ")
 }
 
 // words describes the outcome of a gate, escaped.
