@@ -555,7 +555,9 @@ func idsUsedOnce(s *Session) Hooks {
 		answered bool
 	}
 	var used [tap.Lanes]bounded.Map[string, *use]
+	given := givenUp()
 	watch := func(m *Message) {
+		given.watch(m)
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
 			used = [tap.Lanes]bounded.Map[string, *use]{}
@@ -576,7 +578,10 @@ func idsUsedOnce(s *Session) Hooks {
 		old, again := used[m.Lane].Get(key)
 		used[m.Lane].Put(key, &use{content: content})
 		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		cancelled := given.take(m)
 		switch {
+		case !again && s.Transport == "stdio" && m.Part.Clash != session.Ref{} && !cancelled:
+			v.Violate("", "$.id", string(m.ID)+" of a request that is open since before the initialize")
 		case !again:
 			v.Hold()
 		case s.Transport != "stdio" && !old.answered && old.content == content:
@@ -589,24 +594,40 @@ func idsUsedOnce(s *Session) Hooks {
 	}}
 }
 
+// A givenUpIDs has the ids of requests that their senders have cancelled.
+type givenUpIDs struct {
+	ids [tap.Lanes]bounded.Map[string, bool]
+}
+
+func givenUp() *givenUpIDs {
+	g := &givenUpIDs{}
+	g.ids[tap.ToServer].Max, g.ids[tap.ToClient].Max = maxRequests, maxRequests
+	return g
+}
+
+func (g *givenUpIDs) watch(m *Message) {
+	if m.Method == "notifications/cancelled" {
+		g.ids[m.Lane].Put(string(jsonrpc.AppendKey(nil, m.Parameters().Get("requestId"))), true)
+	}
+}
+
+// take reports whether a request with the id of another was cancelled, and forgets it.
+func (g *givenUpIDs) take(m *Message) bool {
+	key := string(jsonrpc.AppendKey(nil, m.ID))
+	_, cancelled := g.ids[m.Lane].Get(key)
+	g.ids[m.Lane].Delete(key)
+	return cancelled
+}
+
 // idsInFlight judges rpc-06.
 func idsInFlight(s *Session) Hooks {
-	var cancelled bounded.Map[string, bool]
-	cancelled.Max = maxRequests
-	watch := func(m *Message) {
-		if m.Method == "notifications/cancelled" && m.Lane == tap.ToServer {
-			cancelled.Put(string(jsonrpc.AppendKey(nil, m.Parameters().Get("requestId"))), true)
-		}
-	}
-	return Hooks{Watch: watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
+	given := givenUp()
+	return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
 		if m.Path != "$" {
 			return
 		}
-		key := string(jsonrpc.AppendKey(nil, m.ID))
-		given, _ := cancelled.Get(key)
-		cancelled.Delete(key)
-		switch {
-		case m.Part.Clash == session.Ref{} || given:
+		switch cancelled := given.take(m); {
+		case m.Part.Clash == session.Ref{} || cancelled:
 			v.Hold()
 		case s.Transport != "stdio":
 			v.Skip("several clients may share the session")
