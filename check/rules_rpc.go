@@ -42,17 +42,22 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
-		Text:   "The id of a request is a string or an integer: no fraction, boolean, object or array.",
+		Text:   "A request has an id, which is a string or an integer: no fraction, boolean, object or array. What has the method of a request is one.",
 		Source: "A:basic/messages#requests; B-E:basic/index#requests; schema RequestId; observed: servers do not answer an id of 1.5",
 		Fix:    "Use an integer counter or a string as the request id.",
 		New: each(func(m *Message, v *Verdict) {
 			id := m.Envelope().Get("id")
+			known, _ := jsonrpc.LookupMethod(m.Method)
 			switch {
+			case m.Kind == jsonrpc.Notification:
+				if m.Path == "$" && known.Kind == jsonrpc.Request && known.In(m.Revision) {
+					v.Violate(m.Method, "$.id", "missing")
+				}
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
 				v.Check(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", string(id))
 			}
-		}, "request", "invalid"),
+		}, "request", "notification", "invalid"),
 	},
 	{
 		ID: "rpc-04", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
