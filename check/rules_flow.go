@@ -163,11 +163,15 @@ var rulesFlow = []Rule{
 		Fix:    "Map warn to warning and fatal to critical.",
 		New: each(func(m *Message, v *Verdict) {
 			level, path := m.Parameters().Get("level"), "$.params.level"
-			if m.Kind == jsonrpc.Request && m.Method != "logging/setLevel" {
+			switch {
+			case m.Kind == jsonrpc.Notification:
+			case m.Revision == jsonrpc.Rev20260728: // which has no logging/setLevel: see init-12
 				path = "$.params._meta['" + logLevelMember + "']"
-				if level = m.Parameters().Get("_meta").Get(logLevelMember); level == nil || m.Revision != jsonrpc.Rev20260728 {
+				if level = m.Parameters().Get("_meta").Get(logLevelMember); level == nil {
 					return
 				}
+			case m.Method != "logging/setLevel":
+				return
 			}
 			v.Check(slices.Contains(logLevels, level.Decoded()), m.Method, path, describe(level))
 		}, onLog, "request"),
