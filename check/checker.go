@@ -50,6 +50,8 @@ type Checker struct {
 	before  uint64
 	// seen reports for each of topics whether the recording shows it.
 	seen []bool
+	// lost reports for each of topics whether a call of it got no response.
+	lost []bool
 	// listed has the numbers of the frames with the last lists, by method, and with the last
 	// handshake, by "".
 	listed map[string]uint64
@@ -63,7 +65,7 @@ type Checker struct {
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, offered: map[string]*offers{}, seen: make([]bool, len(topics))}
+	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -459,8 +461,12 @@ func (c *Checker) responses(m *Message) {
 func (c *Checker) call(s *Session, call *session.Call) {
 	for _, j := range s.rules {
 		if j.Call != nil && (call.Revision == "" || j.rule.ClassIn(call.Revision) != 0) {
+			j.verdict.method = call.Method
 			j.Call(call, j.at(call.Ref.Seq, call.Revision))
 		}
+	}
+	if isForgotten(call) {
+		c.lose(call.Method)
 	}
 	s.forget(call.Ref)
 	for _, ref := range call.Requests {
