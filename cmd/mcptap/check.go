@@ -53,6 +53,7 @@ type checkOptions struct {
 	pinned  *check.Lock     // nil without --lock
 	known   *check.Baseline // nil without --baseline
 	last    *check.Checker  // of the last recording
+	path    string          // of the last recording
 	// accepted is how many findings the baseline has of the last recording.
 	accepted int
 }
@@ -73,6 +74,9 @@ func newCheck(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRecording,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.json && cmd.Flags().Changed("format") && o.format != "json" {
+				return fmt.Errorf("--json and --format %s cannot be combined", o.format)
+			}
 			return a.paged(o.noPager || o.json, func() error { return o.run(cmd.Context(), a, args) })
 		},
 		DisableFlagsInUseLine: true,
@@ -123,7 +127,8 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 		return errors.New("--update-lock: needs a single recording")
 	}
 	w := bufio.NewWriter(a.stdout)
-	failed, unread := false, 0
+	failed := false
+	var unread []error
 	var unjudged []string
 	var reports []*check.Report
 	var all []checkreport.Recording
@@ -131,11 +136,20 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	for i, arg := range args {
 		name, found, err := o.check(ctx, a, arg)
 		if err != nil {
-			if len(args) == 1 || ctx.Err() != nil {
+			if len(args) == 1 && o.format == "text" || ctx.Err() != nil {
 				return err
 			}
-			a.say(strings.Join(messages(err), "; "))
-			unread++
+			unread = append(unread, err)
+			text := strings.Join(messages(err), "; ")
+			if len(args) > 1 {
+				a.say(text)
+			}
+			if o.format == "json" {
+				if err := writeJSON(w, checkErrorJSON{1, "error", arg, text}); err != nil {
+					return err
+				}
+			}
+			all = append(all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 			continue
 		}
 		if found.Judged() == 0 && len(o.filters) == 0 && !o.updateLock {
@@ -175,11 +189,17 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
 		}
 	}
-	if err := errors.Join(w.Flush(), o.update(a, reports, rules)); err != nil {
+	err = w.Flush()
+	if len(reports) > 0 {
+		err = errors.Join(err, o.update(a, reports, rules))
+	}
+	if err != nil {
 		return err
 	}
 	switch {
-	case unread > 0:
+	case len(unread) == 1 && len(args) == 1:
+		return unread[0]
+	case len(unread) > 0:
 		return exitCode(exitFailure)
 	case failed:
 		return exitCode(exitNo)
@@ -434,6 +454,7 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	if err != nil {
 		return "", nil, err
 	}
+	o.path = file.Path()
 	last := info.Frames
 	var survey *session.Survey
 	if len(o.filters) > 0 || file.Session > 0 {
