@@ -384,8 +384,27 @@ func rulesOf(flag string, names []string) (rules []*check.Rule, err error) {
 	return rules, nil
 }
 
+// ruleIDs returns the ids of all rules.
+func ruleIDs() (ids []string) {
+	for _, r := range check.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// sayRules prints what the rules require that a filter names.
+func sayRules(a *app, query string) {
+	for _, id := range filter.Values(query, "rule") {
+		if r := check.Lookup(strings.ToLower(id)); r != nil {
+			a.say(r.ID + ": " + r.Text)
+		}
+	}
+}
+
+const hintRules = "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
+
 func unknownRule(flag, name string, ids []string) error {
-	hint := "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
+	hint := hintRules
 	if near := filter.Nearest(name, ids); near != "" {
 		hint = "did you mean " + near + "?"
 	}
@@ -556,11 +575,7 @@ func surveyOf(ctx context.Context, file *recording.File, last uint64, duration t
 func (o *checkOptions) explainRule(a *app) error {
 	r := check.Lookup(o.explain)
 	if r == nil {
-		var ids []string
-		for _, r := range check.Rules() {
-			ids = append(ids, r.ID)
-		}
-		return unknownRule("--explain", o.explain, ids)
+		return unknownRule("--explain", o.explain, ruleIDs())
 	}
 	l := lines{w: a.stdout}
 	if o.json {
