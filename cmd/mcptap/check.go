@@ -219,7 +219,7 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 	}
 	if o.failOn != "none" {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
-			return 0, fmt.Errorf("--fail-on: %w", err)
+			return 0, fmt.Errorf("--fail-on: unknown class %s (want %s, none)", quote(o.failOn), strings.Join(check.Classes, ", "))
 		}
 	}
 	if err := o.read(); err != nil {
