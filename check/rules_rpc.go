@@ -215,22 +215,7 @@ var rulesRPC = []Rule{
 		Text:   "A request has no response although the client ended the session in good order and did not cancel the request.",
 		Source: "JSON-RPC 2.0 s5",
 		Fix:    "Make sure every code path of the handler answers, above all after exceptions.",
-		New: func(*Session) Hooks {
-			var end shutdown
-			return Hooks{
-				Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
-				Call: func(c *session.Call, v *Verdict) {
-					switch {
-					case c.Status.Settled():
-						v.Hold()
-					case !end.over:
-						v.Skip("the end of the session is not recorded")
-					case end.byClient && isForgotten(c): // else stdio-12
-						v.Observe(c.Method, "", "no response")
-					}
-				},
-			}
-		},
+		New:    answeredAtEnd(true), // else stdio-12
 	},
 	{
 		ID: "rpc-15", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",

@@ -150,23 +150,7 @@ var rulesStdio = []Rule{
 		Text:   "The server exits, or closes stdout, while requests are unanswered and the client has not begun the shutdown.",
 		Source: "E:basic/transports/stdio#unexpected-termination; A-D:basic/lifecycle#stdio",
 		Fix:    "Look at stderr and the exit status in the recording.",
-		New: func(*Session) Hooks {
-			var end shutdown
-			return Hooks{
-				Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
-				Call: func(c *session.Call, v *Verdict) {
-					switch {
-					case c.Lane != tap.ToServer:
-					case c.Status.Settled():
-						v.Hold()
-					case !end.over:
-						v.Skip("the end of the session is not recorded")
-					case !end.byClient && isForgotten(c): // else rpc-14
-						v.Observe(c.Method, "", "no response")
-					}
-				},
-			}
-		},
+		New:    answeredAtEnd(false), // else rpc-14
 	},
 }
 
@@ -184,6 +168,28 @@ func (s *shutdown) add(e *session.Entry) {
 		s.over = true
 	case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
 		s.byClient = true
+	}
+}
+
+// answeredAtEnd returns New for a rule that reports calls without a response if the client, or if
+// the server, ended the session.
+func answeredAtEnd(byClient bool) func(*Session) Hooks {
+	return func(*Session) Hooks {
+		var end shutdown
+		return Hooks{
+			Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
+			Call: func(c *session.Call, v *Verdict) {
+				switch {
+				case !v.rule.binds(other(c.Lane)):
+				case c.Status.Settled():
+					v.Hold()
+				case !end.over:
+					v.Skip("the end of the session is not recorded")
+				case end.byClient == byClient && isForgotten(c):
+					v.Observe(c.Method, "", "no response")
+				}
+			},
+		}
 	}
 }
 
