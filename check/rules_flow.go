@@ -244,22 +244,28 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-19", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it.",
+		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it. That is no loss if it reports the total.",
 		Source: sourceProgress,
 		Fix:    "Do not rely on the last progress message; put the final state into the result.",
 		New: func(*Session) Hooks {
-			last := bounded.Map[session.Ref, time.Duration]{Max: maxRequests} // by call
+			type progress struct {
+				at    time.Duration
+				whole bool // it reports the total
+			}
+			last := bounded.Map[session.Ref, progress]{Max: maxRequests} // by call
 			return Hooks{
 				Watch: func(m *Message) {
 					if m.Part.Role == session.RoleProgress && !m.Part.Late {
-						last.Put(m.Part.Call, m.Entry.Frame.At)
+						done, _ := number(m.Parameters().Get("progress"))
+						total, ok := number(m.Parameters().Get("total"))
+						last.Put(m.Part.Call, progress{m.Entry.Frame.At, ok && done >= total})
 					}
 				},
 				On: []string{"result", "error"},
 				Message: func(m *Message, v *Verdict) {
-					if at, ok := last.Get(m.Part.Call); ok && m.Part.Role == session.RoleResponse {
-						gap := m.Entry.Frame.At - at
-						v.Check(gap >= time.Millisecond, m.Subject(), "$", fmt.Sprintf("%v after the last progress", gap.Round(time.Microsecond)))
+					if p, ok := last.Get(m.Part.Call); ok && m.Part.Role == session.RoleResponse {
+						gap := m.Entry.Frame.At - p.at
+						v.Check(gap >= time.Millisecond || p.whole, m.Subject(), "$", fmt.Sprintf("%v after the last progress", gap.Round(time.Microsecond)))
 						last.Delete(m.Part.Call)
 					}
 				},

@@ -108,11 +108,14 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-41", Class: "observation", In: "E", Side: "server", Transport: "http",
-		Text:   "Answers with an event stream carry X-Accel-Buffering: no. A proxy may have removed it.",
+		Text:   "An event stream of a server on another machine, with messages before the response, carries X-Accel-Buffering: no; without it a proxy may hold them back. A proxy may also have removed it.",
 		Source: "E:basic/transports/streamable-http#receiving-messages",
 		Fix:    "Set the header on every answer with an event stream.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.streams() {
+			if !x.streams() || !x.Has(tap.ToClient, jsonrpc.Notification) {
+				return
+			}
+			if upstream := x.upstream(v); upstream != nil && !isLoopback(upstream) {
 				v.Check(strings.EqualFold(strings.Join(Field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
 			}
 		}),
