@@ -644,10 +644,10 @@ func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key
 		s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
 		if name := v.Get(key).Decoded(); name != "" {
 			s.release((*defs)[name])
-			kept := s.keep(v)
-			s.checker.cut = s.checker.cut || kept == nil
-			(*defs)[strings.Clone(name)] = kept
-			s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, name, v)
+			(*defs)[strings.Clone(name)] = s.keep(v)
+			if s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, name, v) == nil {
+				s.checker.cut = true
+			}
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 
 // lostCalls are the rules that show that a call got no response, or none that its client can
 // use.
-var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12", "http-09"}
+var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12"}
 
 func topicOf(f *Finding) int {
 	family, _, _ := strings.Cut(f.Rule.ID, "-")

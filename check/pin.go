@@ -167,8 +167,8 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	}
 }
 
-// Pin returns what the servers of all sessions offer. Of a list, the last that was requested
-// counts. It is called after [Checker.Report].
+// Pin returns what the servers of all sessions offered, in any list; of several versions of a
+// definition the last. It is called after [Checker.Report].
 func (c *Checker) Pin() *Lock {
 	l := &Lock{Version: LockVersion}
 	for _, s := range c.sessions.All {
@@ -179,13 +179,18 @@ func (c *Checker) Pin() *Lock {
 			l.Capabilities = canonical(s.Server)
 		}
 		for _, p := range pinned {
-			if seen := p.seen(s); seen != nil {
-				defs := map[string]json.RawMessage{}
-				for name, v := range seen {
-					defs[name] = canonical(v)
-				}
-				*p.of(l) = defs
+			if p.seen(s) != nil && *p.of(l) == nil {
+				*p.of(l) = map[string]json.RawMessage{}
 			}
+		}
+	}
+	for _, p := range pinned {
+		if list := c.offered[p.method]; list != nil {
+			defs := map[string]json.RawMessage{}
+			for name, all := range list.byName {
+				defs[name] = canonical(all[len(all)-1].text)
+			}
+			*p.of(l) = defs
 		}
 	}
 	l.Instructions = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text)
@@ -256,8 +261,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	}
 	removed, changed, added := Lookup("pin-01"), Lookup("pin-02"), Lookup("pin-03")
 	for _, p := range pinned {
-		old, last, frame := *p.of(lock), *p.of(now), c.listed[p.method]
-		if last == nil {
+		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
+		if offered == nil {
 			switch {
 			case old == nil:
 			case locked:
@@ -267,9 +272,13 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			}
 			continue
 		}
-		renamed := renames(old, last)
+		renamed := renames(old, offered)
+		newNames := map[string]bool{}
+		for _, name := range renamed {
+			newNames[name] = true
+		}
 		for _, name := range slices.Sorted(maps.Keys(old)) {
-			switch _, ok := last[name]; {
+			switch _, ok := offered[name]; {
 			case ok:
 				at(removed, frame).Hold()
 			case renamed[name] != "":
@@ -278,24 +287,13 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 				at(removed, frame).Violate(name, "$.result."+p.member, "the "+p.thing+" was removed")
 			}
 		}
-		offered := maps.Clone(last)
-		if list := c.offered[p.method]; list != nil {
-			for name := range list.byName {
-				offered[name] = nil
-			}
-			if list.cut && locked {
-				at(changed, frame).violate(Must, p.method, "$.result."+p.member, notCompared)
-			} else if list.cut {
-				at(changed, frame).Skip(notCompared)
-			}
-		}
 		for _, name := range slices.Sorted(maps.Keys(offered)) {
 			_, pinned := old[name]
 			frame := c.frameOf(p.method, name, 0)
 			switch {
 			case pinned:
 				at(added, frame).Hold()
-			case slices.Contains(slices.Collect(maps.Values(renamed)), name):
+			case newNames[name]:
 			case locked:
 				at(added, frame).violate(Must, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
 			default:
@@ -303,10 +301,20 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			}
 		}
 	}
+	cut := c.cut
+	for _, list := range c.offered {
+		cut = cut || list.cut
+	}
+	switch {
+	case cut && locked:
+		at(changed, c.last).violate(Must, "", "", notCompared)
+	case cut:
+		at(changed, c.last).Skip(notCompared)
+	}
 	differ := false
 	for turn, more := 0, true; more; turn++ {
 		var theirs *Lock
-		if theirs, more = c.round(lock, now, turn); turn > 0 && !more {
+		if theirs, more = c.round(lock, now, turn); !more {
 			break
 		}
 		found, err := compareDefinitions(lock, theirs, func(method, name string) *Verdict { return at(changed, c.frameOf(method, name, turn)) })
@@ -323,18 +331,18 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 
 const notCompared = "there are too large or too many definitions to compare all of them"
 
-// round returns what the servers offered last, and in further rounds what they offered before
-// that under the same names. More reports that there is anything.
+// round returns what the servers offered as the turn-th before the last, under the same names.
+// More reports that there is anything.
 func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
-	l := *now
-	if turn > 0 {
-		l = Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities}
+	if turn == 0 {
+		return now, true
 	}
+	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities}
 	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
 		l.Instructions, more = whole(v), true
 	}
 	for _, p := range pinned {
-		if turn == 0 && *p.of(now) == nil || c.offered[p.method] == nil {
+		if c.offered[p.method] == nil {
 			continue
 		}
 		defs := map[string]json.RawMessage{}

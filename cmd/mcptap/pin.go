@@ -15,9 +15,9 @@ import (
 
 const pinLong = `Writes what the server of a recording offers, as JSON that is made to be reviewed and
 committed: its name, instructions and capabilities, and the definitions of its tools,
-prompts, resources and resource templates. Of a list that was requested several times,
-the last counts; what was not requested is not pinned. A warning names what the server
-offers in several versions.
+prompts, resources and resource templates, of all lists that were requested. Of a tool
+that was offered in several versions the last is pinned, and a warning names it. What was
+not requested is not pinned.
 
 ` + "`mcptap check REC --lock FILE`" + ` reports what has changed, with the meaning of the
 change; --locked also fails for what is not pinned, and --update-lock writes the file.`
