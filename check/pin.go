@@ -94,8 +94,9 @@ const (
 
 // An offer is a definition that a server offered.
 type offer struct {
-	text  jsonrpc.Value
-	frame uint64 // the last that has it
+	text   jsonrpc.Value
+	digest [32]byte
+	frame  uint64 // the last that has it
 }
 
 // offers are the different definitions that were offered, by name. Those of a name are in the
@@ -118,9 +119,10 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	}
 	all := list.byName[name]
 	i := slices.IndexFunc(all, func(o offer) bool { return bytes.Equal(o.text, v) })
-	if i < 0 && len(all) > 0 { // the same with its members in another order
-		own := canonical(v)
-		i = slices.IndexFunc(all, func(o offer) bool { return bytes.Equal(canonical(o.text), own) })
+	var own [32]byte
+	if i < 0 {
+		own = digest(v) // its members may be in another order
+		i = slices.IndexFunc(all, func(o offer) bool { return o.digest == own })
 	}
 	switch {
 	case i >= 0:
@@ -138,7 +140,7 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	}
 	kept := append(jsonrpc.Value{}, v...)
 	c.offeredBytes += len(v)
-	list.byName[strings.Clone(name)] = append(all, offer{kept, frame})
+	list.byName[strings.Clone(name)] = append(all, offer{kept, own, frame})
 	return kept
 }
 
