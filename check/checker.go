@@ -330,7 +330,7 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 		if r, ok := s.requests.Get(m.Part.Request); ok {
 			m.Request = r
 			if r.Method == "initialize" { // it names the revision
-				if rev := jsonrpc.Revision(m.Outcome().Get("protocolVersion").Decoded()); rev != "" {
+				if rev := jsonrpc.Revision(m.Member("protocolVersion").Decoded()); rev != "" {
 					return rev
 				}
 			}
@@ -345,12 +345,12 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 
 // declared returns the revision that a message declares, or else that of its session.
 func (s *Session) declared(m *Message) jsonrpc.Revision {
-	own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+	own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
 	switch {
 	case own != "":
 		return jsonrpc.Revision(own)
 	case m.Method == "initialize":
-		return jsonrpc.Revision(m.Parameters().Get("protocolVersion").Decoded())
+		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
 	}
 	return m.Entry.Revision()
 }
@@ -419,7 +419,7 @@ func (c *Checker) embedded(m *Message) {
 	}
 	switch m.Kind {
 	case jsonrpc.Response:
-		for name, v := range m.Outcome().Get("inputRequests").Each {
+		for name, v := range m.Member("inputRequests").Each {
 			method := v.Get("method").Decoded()
 			if !v.IsObject() || method == "" {
 				continue
@@ -436,7 +436,7 @@ func (c *Checker) embedded(m *Message) {
 
 // responses hands the responses in a retry to the rules.
 func (c *Checker) responses(m *Message) {
-	answers := m.Parameters().Get("inputResponses")
+	answers := m.Param("inputResponses")
 	if !answers.IsObject() {
 		return
 	}
@@ -581,8 +581,8 @@ func (s *Session) learnRequest(m *Message) {
 	}
 	if m.Method == "initialize" {
 		s.release(s.Client)
-		s.Client = s.keep(m.Parameters().Get("capabilities"))
-	} else if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
+		s.Client = s.keep(m.Param("capabilities"))
+	} else if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
 		s.release(s.Client)
 		s.Client = s.keep(own)
 	}
@@ -632,11 +632,11 @@ func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
 
 // define remembers the definitions in a page of a list. The first page replaces them.
 func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key string) {
-	if *defs == nil || m.Request.Params.Get("cursor") == nil {
+	if *defs == nil || m.Request.Param("cursor") == nil {
 		s.releaseAll(*defs)
 		*defs = map[string]jsonrpc.Value{}
 	}
-	for _, v := range m.Outcome().Get(member).Each {
+	for _, v := range m.Member(member).Each {
 		if len(*defs) == maxDefinitions {
 			s.checker.cut = true
 			return

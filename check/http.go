@@ -146,9 +146,9 @@ func (m *Message) head() *tap.Event {
 func (m *Message) named() string {
 	switch m.Method {
 	case "tools/call", "prompts/get":
-		return m.Parameters().Get("name").Decoded()
+		return m.Param("name").Decoded()
 	case "resources/read":
-		return m.Parameters().Get("uri").Decoded()
+		return m.Param("uri").Decoded()
 	}
 	return ""
 }

@@ -155,7 +155,7 @@ var onLists = []string{"result tools/list", "result prompts/list", "result resou
 func eachIn(m *Message, judge func(d definition)) {
 	method := m.Request.Method
 	list := lists[method]
-	for _, value := range m.Outcome().Get(list.member).Each {
+	for _, value := range m.Member(list.member).Each {
 		if !value.IsObject() {
 			continue
 		}
@@ -200,9 +200,9 @@ func blocks(m *Message) iter.Seq[block] {
 		case m.Kind == jsonrpc.Request:
 			blocksOfMessages(m.Parameters(), m.root(), "sampling", yield)
 		case method == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
-			blocksOf(m.Outcome().Get("content"), m.root()+".content", "sampling", yield)
+			blocksOf(m.Member("content"), m.root()+".content", "sampling", yield)
 		default:
-			blocksOf(m.Outcome().Get("content"), m.root()+".content", "tool", yield)
+			blocksOf(m.Member("content"), m.root()+".content", "tool", yield)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func (l *listing) watch(m *Message) {
 	case m.Kind == jsonrpc.Request && m.Method == l.method:
 		l.complete = false
 	case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == l.method:
-		cursor, next := m.Request.Params.Get("cursor"), m.Outcome().Get("nextCursor")
+		cursor, next := m.Request.Param("cursor"), m.Member("nextCursor")
 		l.on = cursor == nil || l.on && bytes.Equal(l.next, jsonrpc.AppendKey(nil, cursor))
 		l.next = jsonrpc.AppendKey(l.next[:0], next)
 		l.complete = l.on && len(l.next) == 0

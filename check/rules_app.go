@@ -47,8 +47,8 @@ var rulesApp = []Rule{
 		Source: "ext-apps:specification/2026-01-26/apps#client-server-capability-negotiation",
 		Fix:    "Return a text for clients without a UI.",
 		New: each(func(m *Message, v *Verdict) {
-			tool := m.Session.Tools[m.Request.Params.Get("name").Decoded()]
-			content := m.Outcome().Get("content")
+			tool := m.Session.Tools[m.Request.Param("name").Decoded()]
+			content := m.Member("content")
 			if uiOf(tool) == nil || !m.final() || !content.IsArray() {
 				return // see feat-04
 			}
@@ -131,7 +131,7 @@ func resourceOfTool(*Session) Hooks {
 			})
 			return
 		}
-		tool, ok := tools.Get(m.Request.Params.Get("uri").Decoded())
+		tool, ok := tools.Get(m.Request.Param("uri").Decoded())
 		switch {
 		case !ok:
 		case m.Kind == jsonrpc.Response:

@@ -109,7 +109,7 @@ var rulesCapability = []Rule{
 		Source: "D-E:client/sampling#capabilities",
 		Fix:    "Leave includeContext out.",
 		New: each(func(m *Message, v *Verdict) {
-			if c := m.Parameters().Get("includeContext").Decoded(); c == "thisServer" || c == "allServers" {
+			if c := m.Param("includeContext").Decoded(); c == "thisServer" || c == "allServers" {
 				v.requiredOfSampling(m, "context")
 			}
 		}, "request sampling/createMessage"),
@@ -172,7 +172,7 @@ var rulesCapability = []Rule{
 		Source: "D:basic/utilities/tasks#capability-negotiation",
 		Fix:    "Send the plain request.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Parameters().Get("task") != nil {
+			if m.Param("task") != nil {
 				v.required(m, m.Session.Client, append([]string{"tasks", "requests"}, strings.Split(m.Method, "/")...)...)
 			}
 		}, "request sampling/createMessage", "request elicitation/create"),
@@ -263,8 +263,8 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 
 // toolAsTask judges cap-11.
 func toolAsTask(m *Message, v *Verdict) {
-	asked := m.Parameters().Get("task") != nil
-	tool := m.Session.Tools[m.Parameters().Get("name").Decoded()]
+	asked := m.Param("task") != nil
+	tool := m.Session.Tools[m.Param("name").Decoded()]
 	support := tool.Get("execution", "taskSupport").Decoded()
 	switch {
 	case m.Session.Server == nil:

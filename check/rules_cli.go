@@ -20,7 +20,7 @@ var rulesClient = []Rule{
 		Source: "A-E:client/roots#root; schema Root",
 		Fix:    "Send file URIs only.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, root := range m.Outcome().Get("roots").Each {
+			for _, root := range m.Member("roots").Each {
 				uri := root.Get("uri").Decoded()
 				switch {
 				case strings.HasPrefix(uri, "file://"):
@@ -48,7 +48,7 @@ var rulesClient = []Rule{
 		Fix:    "Use one of the three actions.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.final() {
-				action := m.Outcome().Get("action")
+				action := m.Member("action")
 				v.Check(slices.Contains([]string{"accept", "decline", "cancel"}, action.Decoded()), m.Subject(), m.root()+".action", describe(action))
 			}
 		}, "result elicitation/create"),
@@ -206,7 +206,7 @@ var rulesClient = []Rule{
 					v.Violate(m.Method, path, found)
 				}
 			}
-			judge(m.Parameters().Get("message"), m.root()+".message")
+			judge(m.Param("message"), m.root()+".message")
 			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
 				judge(p.Get("title"), path+".title")
 				judge(p.Get("description"), path+".description")
@@ -253,7 +253,7 @@ func eachProperty(m *Message, judge func(name string, p jsonrpc.Value, path stri
 
 // requestedSchema judges cli-02.
 func requestedSchema(m *Message, v *Verdict) {
-	schema, path := m.Parameters().Get("requestedSchema"), m.root()+".requestedSchema"
+	schema, path := m.Param("requestedSchema"), m.root()+".requestedSchema"
 	if schema == nil && m.Revision >= jsonrpc.Rev20251125 {
 		return // see cli-11
 	}
@@ -305,7 +305,7 @@ func knownElicitations(s *Session) Hooks {
 		}
 	}
 	judge := func(m *Message, v *Verdict) {
-		id := m.Parameters().Get("elicitationId")
+		id := m.Param("elicitationId")
 		_, ok := known.Get(string(jsonrpc.AppendKey(nil, id)))
 		switch {
 		case ok:
@@ -324,7 +324,7 @@ func toolBalance(m *Message, v *Verdict) {
 	path := m.root() + ".messages[*].content"
 	v.clean(func() {
 		var open map[string]bool // tool uses of the message before
-		for _, message := range m.Parameters().Get("messages").Each {
+		for _, message := range m.Param("messages").Each {
 			user := message.Get("role").Decoded() == "user"
 			uses, results, others := map[string]bool{}, map[string]bool{}, false
 			blocksOf(message.Get("content"), path, "prompt", func(b block) bool { // without the content of tool_results
@@ -369,7 +369,7 @@ var credentials = regexp.MustCompile(`(?i)^(?:access_?token|id_?token|refresh_?t
 
 // safeURL judges cli-13.
 func safeURL(m *Message, v *Verdict) {
-	value := m.Parameters().Get("url")
+	value := m.Param("url")
 	u, err := url.Parse(whole(value))
 	if err != nil || u.Scheme == "" {
 		return // see cli-04
@@ -428,12 +428,12 @@ func rootChanges(s *Session) Hooks {
 		}
 	}
 	judge := func(m *Message, v *Verdict) {
-		if !declares(s.Client, "roots", "listChanged") || !m.Outcome().Get("roots").IsArray() {
+		if !declares(s.Client, "roots", "listChanged") || !m.Member("roots").IsArray() {
 			return
 		}
 		settle()
 		var uris []string
-		for _, root := range m.Outcome().Get("roots").Each {
+		for _, root := range m.Member("roots").Each {
 			uris = append(uris, root.Get("uri").Text())
 		}
 		slices.Sort(uris)

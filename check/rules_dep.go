@@ -25,7 +25,7 @@ var rulesDeprecated = []Rule{
 		Source: "E:deprecated; E:client/roots, client/sampling, server/utilities/logging",
 		Fix:    "Use tool parameters, a model API of your own, and stderr or OpenTelemetry.",
 		New: each(func(m *Message, v *Verdict) {
-			switch level := m.Parameters().Get("_meta").Get(logLevelMember); {
+			switch level := m.Param("_meta").Get(logLevelMember); {
 			case level != nil:
 				v.Violate("logging", "$.params._meta['"+logLevelMember+"']", string(level))
 			case slices.Contains([]string{"roots/list", "sampling/createMessage", "notifications/message"}, m.Method):
@@ -41,7 +41,7 @@ var rulesDeprecated = []Rule{
 		Source: "D-E:client/sampling#capabilities; E:deprecated",
 		Fix:    "Leave includeContext out.",
 		New: each(func(m *Message, v *Verdict) {
-			context := m.Parameters().Get("includeContext").Decoded()
+			context := m.Param("includeContext").Decoded()
 			if m.Session.Client != nil && m.Session.Client.Get("sampling", "context") == nil {
 				return // see cap-10
 			}

@@ -53,13 +53,13 @@ var rulesDrift = []Rule{
 			if other == nil {
 				return
 			}
-			info, f := m.Outcome().Get("serverInfo"), other.Facts
+			info, f := m.Member("serverInfo"), other.Facts
 			name, version := info.Get("name").Decoded(), info.Get("version").Decoded()
 			same := info == nil || name == f.Server.Name && version == f.Server.Version
 			if !same {
 				v.Violate("serverInfo", "$.result.serverInfo", name+" "+version+" instead of "+f.Server.Name+" "+f.Server.Version)
 			}
-			switch own := m.Outcome().Get("capabilities"); {
+			switch own := m.Member("capabilities"); {
 			case digest(own) != digest(other.Server):
 				v.Violate("capabilities", "$.result.capabilities", string(own))
 			case same:
@@ -147,7 +147,7 @@ func changesAnnounced(s *Session) Hooks {
 			method := m.Request.Method
 			member := listMethods[method]
 			elements := m.Outcome().Get(member.member)
-			if !elements.IsArray() || m.Outcome().Get("nextCursor") != nil || m.Request.Params.Get("cursor") != nil {
+			if !elements.IsArray() || m.Member("nextCursor") != nil || m.Request.Param("cursor") != nil {
 				return
 			}
 			now, l := listDigest(elements), lists[method]
@@ -187,7 +187,7 @@ func definitionsChange(*Session) Hooks {
 		Message: func(m *Message, v *Verdict) {
 			method := m.Request.Method
 			member := listMethods[method].member
-			for _, one := range m.Outcome().Get(member).Each {
+			for _, one := range m.Member(member).Each {
 				name := strings.Clone(one.Get("name").Decoded())
 				if !one.IsObject() || name == "" {
 					continue // see feat-01 and type-10

@@ -69,7 +69,7 @@ var rulesExtension = []Rule{
 					return
 				}
 			}
-			v.Check(m.ResultType == "complete", m.Request.Method, "$.result.resultType", describe(m.Outcome().Get("resultType")))
+			v.Check(m.ResultType == "complete", m.Request.Method, "$.result.resultType", describe(m.Member("resultType")))
 		}, "result tasks/update", "result tasks/cancel"),
 	},
 	{
@@ -80,8 +80,8 @@ var rulesExtension = []Rule{
 		New: func(*Session) Hooks {
 			seen := bounded.Map[string, [32]byte]{Max: maxRequests} // requests by task and key
 			return Hooks{On: []string{"result tasks/get"}, Message: func(m *Message, v *Verdict) {
-				task := m.Outcome().Get("taskId").Decoded()
-				for key, request := range m.Outcome().Get("inputRequests").Each {
+				task := m.Member("taskId").Decoded()
+				for key, request := range m.Member("inputRequests").Each {
 					id, own := task+"\x00"+jsonrpc.Bound(string(key)), sha256.Sum256(request)
 					before, known := seen.Get(id)
 					seen.Put(id, own)
@@ -120,7 +120,7 @@ var rulesExtension = []Rule{
 				On: []string{onCancelled},
 				Message: func(m *Message, v *Verdict) {
 					if _, ok := tasks.Get(m.Part.Call); ok || m.Part.Role == session.RoleCancel {
-						v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Parameters().Get("requestId")))
+						v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Param("requestId")))
 					}
 				},
 			}
@@ -132,7 +132,7 @@ var rulesExtension = []Rule{
 		Source: pageTasks + "#streamable-http-routing-headers",
 		Fix:    "Set the header.",
 		New: each(func(m *Message, v *Verdict) {
-			if id := m.Parameters().Get("taskId").Decoded(); id != "" {
+			if id := m.Param("taskId").Decoded(); id != "" {
 				m.compareField(v, "Mcp-Name", id)
 			}
 		}, "request tasks/get", "request tasks/update", "request tasks/cancel"),
@@ -229,20 +229,20 @@ func tasksKnown(*Session) Hooks {
 		Watch: func(m *Message) {
 			switch {
 			case m.Kind == jsonrpc.Response && m.ResultType == "task":
-				id, until := m.Outcome().Get("taskId").Decoded(), time.Duration(1<<62)
-				if ms, ok := number(m.Outcome().Get("ttlMs")); ok && ms < 1e12 {
+				id, until := m.Member("taskId").Decoded(), time.Duration(1<<62)
+				if ms, ok := number(m.Member("ttlMs")); ok && ms < 1e12 {
 					until = m.Entry.Frame.At + time.Duration(ms)*time.Millisecond
 				}
 				if id != "" && len(id) <= jsonrpc.MaxSubject {
 					fresh.Put(strings.Clone(id), until)
 				}
 			case m.Kind == jsonrpc.Request && m.Method == "tasks/cancel":
-				fresh.Delete(m.Parameters().Get("taskId").Decoded())
+				fresh.Delete(m.Param("taskId").Decoded())
 			}
 		},
 		On: []string{"result tasks/get", "error tasks/get"},
 		Message: func(m *Message, v *Verdict) {
-			id := m.Request.Params.Get("taskId").Decoded()
+			id := m.Request.Param("taskId").Decoded()
 			until, ok := fresh.Get(id)
 			if fresh.Delete(id); ok && m.Entry.Frame.At < until {
 				v.Check(m.ErrorCode != "-32602", "tasks/get", "$.error.code", m.ErrorCode)
@@ -257,14 +257,14 @@ func tasksPolled(*Session) Hooks {
 	last := bounded.Map[string, time.Duration]{Max: maxRequests}     // requests
 	return Hooks{
 		Watch: func(m *Message) {
-			id := m.Outcome().Get("taskId").Decoded()
-			if ms, err := strconv.ParseUint(string(m.Outcome().Get("pollIntervalMs")), 10, 31); m.Kind == jsonrpc.Response && m.Lane == tap.ToClient && err == nil && len(id) <= jsonrpc.MaxSubject {
+			id := m.Member("taskId").Decoded()
+			if ms, err := strconv.ParseUint(string(m.Member("pollIntervalMs")), 10, 31); m.Kind == jsonrpc.Response && m.Lane == tap.ToClient && err == nil && len(id) <= jsonrpc.MaxSubject {
 				interval.Put(strings.Clone(id), time.Duration(ms)*time.Millisecond)
 			}
 		},
 		On: []string{"request tasks/get"},
 		Message: func(m *Message, v *Verdict) {
-			id, now := m.Parameters().Get("taskId").Decoded(), m.Entry.Frame.At
+			id, now := m.Param("taskId").Decoded(), m.Entry.Frame.At
 			want, ok := interval.Get(id)
 			if before, again := last.Get(id); ok && again {
 				wait := now - before

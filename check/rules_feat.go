@@ -43,7 +43,7 @@ var rulesFeature = []Rule{
 		Fix:    `Return "content":[] at least.`,
 		New: each(func(m *Message, v *Verdict) {
 			if m.final() {
-				v.clean(func() { v.need(m.Outcome().Get("content"), anArray, m.Subject(), "$.result.content") })
+				v.clean(func() { v.need(m.Member("content"), anArray, m.Subject(), "$.result.content") })
 			}
 		}, "result tools/call"),
 	},
@@ -60,7 +60,7 @@ var rulesFeature = []Rule{
 		Source: "C-D:server/tools#structured-content; schema CallToolResult; observed: the TypeScript SDK fails the call",
 		Fix:    `Wrap the value, for example {"items":[...]}.`,
 		New: each(func(m *Message, v *Verdict) {
-			if s := m.Outcome().Get("structuredContent"); s != nil {
+			if s := m.Member("structuredContent"); s != nil {
 				v.clean(func() { v.want(s, anObject, m.Subject(), "$.result.structuredContent") })
 			}
 		}, "result tools/call"),
@@ -73,7 +73,7 @@ var rulesFeature = []Rule{
 		New: func(s *Session) Hooks {
 			tools := listing{method: "tools/list", changed: "notifications/tools/list_changed"}
 			return Hooks{Watch: tools.watch, On: []string{"result tools/call", "error tools/call"}, Message: func(m *Message, v *Verdict) {
-				name := m.Request.Params.Get("name").Decoded()
+				name := m.Request.Param("name").Decoded()
 				switch {
 				case m.Kind == jsonrpc.Response && !m.IsError:
 				case s.Tools[name] != nil:
@@ -146,7 +146,7 @@ var rulesFeature = []Rule{
 		Source: "schema PaginatedResult; E:server/utilities/pagination#implementation-guidelines; observed: null makes the TypeScript SDK reject the whole list",
 		Fix:    "Leave nextCursor out on the last page.",
 		New: each(func(m *Message, v *Verdict) {
-			v.clean(func() { v.want(m.Outcome().Get("nextCursor"), aString, m.Subject(), "$.result.nextCursor") })
+			v.clean(func() { v.want(m.Member("nextCursor"), aString, m.Subject(), "$.result.nextCursor") })
 		}, append([]string{"result tasks/list"}, onLists...)...),
 	},
 	{
@@ -156,7 +156,7 @@ var rulesFeature = []Rule{
 		Fix:    "Return -32602.",
 		New: each(func(m *Message, v *Verdict) {
 			switch {
-			case m.Request.Params.Get("cursor") == nil:
+			case m.Request.Param("cursor") == nil:
 			case m.ErrorCode == "-32602":
 				v.Hold()
 			case strings.Contains(strings.ToLower(m.ErrorMessage), "cursor"):
@@ -193,7 +193,7 @@ var rulesFeature = []Rule{
 				return
 			}
 			v.clean(func() {
-				ttl, scope := m.Outcome().Get("ttlMs"), m.Outcome().Get("cacheScope")
+				ttl, scope := m.Member("ttlMs"), m.Member("cacheScope")
 				if !isInteger(ttl) || ttl[0] == '-' && strings.Trim(string(ttl), "-0.") != "" {
 					v.Violate(m.Request.Method, "$.result.ttlMs", describe(ttl))
 				}
@@ -254,10 +254,10 @@ var rulesFeature = []Rule{
 		New: func(s *Session) Hooks {
 			prompts := listing{method: "prompts/list", changed: "notifications/prompts/list_changed"}
 			return Hooks{Watch: prompts.watch, On: []string{"error prompts/get"}, Message: func(m *Message, v *Verdict) {
-				name := m.Request.Params.Get("name").Decoded()
+				name := m.Request.Param("name").Decoded()
 				prompt := s.Prompts[name]
 				switch {
-				case prompts.lacks(s, s.Prompts, name) || lacksArgument(prompt, m.Request.Params.Get("arguments")):
+				case prompts.lacks(s, s.Prompts, name) || lacksArgument(prompt, m.Request.Param("arguments")):
 					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode)
 				case prompt == nil:
 					v.Skip("the list of prompts is not complete")
@@ -288,7 +288,7 @@ var rulesFeature = []Rule{
 				}
 			}
 			if m.Request.Method == "resources/list" {
-				for _, r := range m.Outcome().Get("resources").Each {
+				for _, r := range m.Member("resources").Each {
 					judge(r.Get("uri"), r.Get("uri").Decoded(), "$.result.resources[*].uri")
 				}
 				return
@@ -335,7 +335,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 // toolNames judges feat-03.
 func toolNames(m *Message, v *Verdict) {
 	seen := map[string]bool{}
-	for _, tool := range m.Outcome().Get("tools").Each {
+	for _, tool := range m.Member("tools").Each {
 		value := tool.Get("name")
 		name := value.Decoded()
 		switch {
@@ -353,7 +353,7 @@ func toolNames(m *Message, v *Verdict) {
 
 // structuredAsText judges feat-06.
 func structuredAsText(m *Message, v *Verdict) {
-	structured, content := m.Outcome().Get("structuredContent"), m.Outcome().Get("content")
+	structured, content := m.Member("structuredContent"), m.Member("content")
 	if structured == nil || !content.IsArray() {
 		return // see feat-04
 	}
@@ -400,7 +400,7 @@ func knownType(rev jsonrpc.Revision, b block) bool {
 // eachContents calls judge for each item of contents, or each embedded resource, and its path.
 func eachContents(m *Message, judge func(contents jsonrpc.Value, path string)) {
 	if m.Request != nil && m.Request.Method == "resources/read" {
-		for _, c := range m.Outcome().Get("contents").Each {
+		for _, c := range m.Member("contents").Each {
 			if c.IsObject() {
 				judge(c, "$.result.contents[*]")
 			}
@@ -454,7 +454,7 @@ func missingResource(m *Message, v *Verdict) {
 	}
 	modern := m.Revision >= jsonrpc.Rev20260728
 	if m.Kind == jsonrpc.Response {
-		if contents := m.Outcome().Get("contents"); modern && contents.IsArray() && m.final() {
+		if contents := m.Member("contents"); modern && contents.IsArray() && m.final() {
 			some := false
 			for range contents.Each {
 				some = true
@@ -492,13 +492,13 @@ func issuedCursors(s *Session) Hooks {
 		if m.Kind != jsonrpc.Response || m.Request == nil || lists[m.Request.Method].key == "" {
 			return
 		}
-		if next := m.Outcome().Get("nextCursor"); next.Class() == '"' {
+		if next := m.Member("nextCursor"); next.Class() == '"' {
 			_, dropped := issued.Put(cursorKey(m.Request.Method, next), true)
 			more = more || dropped
 		}
 	}
 	judge := func(m *Message, v *Verdict) {
-		cursor := m.Parameters().Get("cursor")
+		cursor := m.Param("cursor")
 		if cursor.Class() != '"' {
 			return // see type-16
 		}
@@ -523,18 +523,18 @@ func issuedCursors(s *Session) Hooks {
 func sameScope(s *Session) Hooks {
 	scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
 	return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
-		method, scope := m.Request.Method, m.Outcome().Get("cacheScope").Decoded()
+		method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
 		if scope != "public" && scope != "private" {
 			return // see feat-18
 		}
-		if cursor := m.Request.Params.Get("cursor"); cursor != nil {
+		if cursor := m.Request.Param("cursor"); cursor != nil {
 			if before, ok := scopes.Get(cursorKey(method, cursor)); ok {
 				v.Check(scope == before, method, "$.result.cacheScope", fmt.Sprintf("%s after %s", scope, before))
 			} else {
 				v.Skip("the page before it is not known")
 			}
 		}
-		if next := m.Outcome().Get("nextCursor"); next.Class() == '"' {
+		if next := m.Member("nextCursor"); next.Class() == '"' {
 			scopes.Put(cursorKey(method, next), scope)
 		}
 	}}
@@ -620,14 +620,14 @@ func subscribedURIs(s *Session) Hooks {
 		more = more || m.isPartial()
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "resources/subscribe":
-			_, dropped := uris.Put(strings.Clone(m.Parameters().Get("uri").Decoded()), true)
+			_, dropped := uris.Put(strings.Clone(m.Param("uri").Decoded()), true)
 			more = more || dropped
 		case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "resources/unsubscribe" && s.Transport == "stdio":
-			uris.Delete(m.Request.Params.Get("uri").Decoded())
+			uris.Delete(m.Request.Param("uri").Decoded())
 		}
 	}
 	judge := func(m *Message, v *Verdict) {
-		uri := m.Parameters().Get("uri").Decoded()
+		uri := m.Param("uri").Decoded()
 		for known := range uris.All {
 			if strings.HasPrefix(uri, known) {
 				v.Hold()
@@ -664,11 +664,11 @@ func sameOrder(*Session) Hooks {
 	var set, order uint64
 	known := false
 	return Hooks{On: []string{"result tools/list"}, Message: func(m *Message, v *Verdict) {
-		if m.Request.Params.Get("cursor") != nil || !m.Outcome().Get("tools").IsArray() {
+		if m.Request.Param("cursor") != nil || !m.Member("tools").IsArray() {
 			return
 		}
 		var names []string
-		for _, tool := range m.Outcome().Get("tools").Each {
+		for _, tool := range m.Member("tools").Each {
 			names = append(names, tool.Get("name").Decoded())
 		}
 		newOrder := jsontree.HashString(strings.Join(names, "\n"))

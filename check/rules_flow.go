@@ -30,9 +30,9 @@ var rulesFlow = []Rule{
 		Source: sourceProgress + "; schema ProgressToken",
 		Fix:    "Use the request id or a counter as the token.",
 		New: each(func(m *Message, v *Verdict) {
-			token, path := m.Parameters().Get("_meta").Get("progressToken"), "$.params._meta.progressToken"
+			token, path := m.Param("_meta").Get("progressToken"), "$.params._meta.progressToken"
 			if m.Kind == jsonrpc.Notification {
-				token, path = m.Parameters().Get("progressToken"), "$.params.progressToken"
+				token, path = m.Param("progressToken"), "$.params.progressToken"
 			} else if token == nil {
 				return
 			}
@@ -49,14 +49,14 @@ var rulesFlow = []Rule{
 			watch := func(m *Message) { hasID = hasID || Field(m.head(), sessionField) != nil }
 			return Hooks{Watch: watch, Call: func(c *session.Call, v *Verdict) {
 				r, ok := s.requests.Get(c.Ref)
-				if !ok || r.Params.Get("_meta").Get("progressToken") == nil {
+				if !ok || r.Param("_meta").Get("progressToken") == nil {
 					return
 				}
 				switch clash := c.Notes&session.NoteTokenClash != 0; {
 				case clash && s.Transport == "http" && !hasID:
 					v.Skip("the requests may be those of several clients")
 				default:
-					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Params.Get("_meta").Get("progressToken")))
+					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Param("_meta").Get("progressToken")))
 				}
 			}}
 		},
@@ -67,7 +67,7 @@ var rulesFlow = []Rule{
 		Source: "A-D:basic/utilities/progress#behavior-requirements; E:basic/patterns/progress#behavior-requirements",
 		Fix:    "Send progress only when the request has a token, and echo it unchanged.",
 		New: each(func(m *Message, v *Verdict) {
-			switch token := m.Parameters().Get("progressToken"); {
+			switch token := m.Param("progressToken"); {
 			case token.Class() != '"' && !isInteger(token): // see flow-01
 			case m.Part.Role == session.RoleProgress:
 				v.Hold()
@@ -99,7 +99,7 @@ var rulesFlow = []Rule{
 		Source: sourceCancelled,
 		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Parameters().Get("requestId")
+			id := m.Param("requestId")
 			switch {
 			case id == nil || m.Revision == jsonrpc.Rev20260728 && m.Lane == tap.ToClient: // see flow-07 and flow-08
 			case m.Part.Role == session.RoleCancel:
@@ -118,7 +118,7 @@ var rulesFlow = []Rule{
 		Source: "schema CancelledNotification, CancelledNotificationParams",
 		Fix:    "Add requestId.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Parameters().Get("requestId")
+			id := m.Param("requestId")
 			v.Check(id != nil && id.Class() != 'n', "", "$.params.requestId", describe(id))
 		}, onCancelled),
 	},
@@ -162,12 +162,12 @@ var rulesFlow = []Rule{
 		Source: "A-E:server/utilities/logging#log-levels; schema LoggingLevel",
 		Fix:    "Map warn to warning and fatal to critical.",
 		New: each(func(m *Message, v *Verdict) {
-			level, path := m.Parameters().Get("level"), "$.params.level"
+			level, path := m.Param("level"), "$.params.level"
 			switch {
 			case m.Kind == jsonrpc.Notification:
 			case m.Revision == jsonrpc.Rev20260728: // which has no logging/setLevel: see init-12
 				path = "$.params._meta['" + logLevelMember + "']"
-				if level = m.Parameters().Get("_meta").Get(logLevelMember); level == nil {
+				if level = m.Param("_meta").Get(logLevelMember); level == nil {
 					return
 				}
 			case m.Method != "logging/setLevel":
@@ -201,7 +201,7 @@ var rulesFlow = []Rule{
 				v.Skip("only the first 16 KiB of a message are searched")
 				return
 			}
-			v.Check(what == "", m.Parameters().Get("logger").Decoded(), "$.params.data", hideCredential(what))
+			v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", hideCredential(what))
 		}, onLog),
 	},
 	{
@@ -210,7 +210,7 @@ var rulesFlow = []Rule{
 		Source: "schema ProgressNotification, ProgressNotificationParams",
 		Fix:    "Send numbers, not strings or percentages with a sign.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, total := m.Parameters().Get("progress"), m.Parameters().Get("total")
+			progress, total := m.Param("progress"), m.Param("total")
 			if progress.Class() == '0' && (total == nil || total.Class() == '0') {
 				v.Hold()
 			}
@@ -228,8 +228,8 @@ var rulesFlow = []Rule{
 		Source: sourceProgress,
 		Fix:    "Leave total out when it is only a guess.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, ok := number(m.Parameters().Get("progress"))
-			total, both := number(m.Parameters().Get("total"))
+			progress, ok := number(m.Param("progress"))
+			total, both := number(m.Param("total"))
 			if ok && both {
 				v.Check(progress <= total, m.aboutRequest(), "$.params.progress", fmt.Sprintf("%v of %v", progress, total))
 			}
@@ -256,8 +256,8 @@ var rulesFlow = []Rule{
 			return Hooks{
 				Watch: func(m *Message) {
 					if m.Part.Role == session.RoleProgress && !m.Part.Late {
-						done, _ := number(m.Parameters().Get("progress"))
-						total, ok := number(m.Parameters().Get("total"))
+						done, _ := number(m.Param("progress"))
+						total, ok := number(m.Param("total"))
 						last.Put(m.Part.Call, progress{m.Entry.Frame.At, ok && done >= total})
 					}
 				},
@@ -327,7 +327,7 @@ func progressIncreases(*Session) Hooks {
 	return Hooks{
 		On: []string{onProgress},
 		Message: func(m *Message, v *Verdict) {
-			progress, token := m.Parameters().Get("progress"), m.Parameters().Get("progressToken")
+			progress, token := m.Param("progress"), m.Param("progressToken")
 			if progress.Class() != '0' || len(progress) > maxText || m.Part.Role != session.RoleProgress || m.Part.Guess || len(token) > maxText {
 				return // see flow-03 and flow-16
 			}
@@ -391,7 +391,7 @@ func cancelsListen(s *Session) Hooks {
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			_, ok := listens.Get(m.Part.Call)
-			switch id := m.Parameters().Get("requestId"); {
+			switch id := m.Param("requestId"); {
 			case id == nil: // see flow-07
 			case ok:
 				v.Hold()
@@ -433,14 +433,14 @@ func taskCancelled(*Session) Hooks {
 	return Hooks{
 		Watch: func(m *Message) {
 			if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
-				m.Request.Params.Get("task") != nil && m.Outcome().Get("task", "taskId") != nil {
+				m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil {
 				tasks.Put(m.Part.Call, true)
 			}
 		},
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Parameters().Get("requestId")))
+				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Param("requestId")))
 			}
 		},
 	}
@@ -452,14 +452,14 @@ func levelObserved(*Session) Hooks {
 	return Hooks{
 		Watch: func(m *Message) {
 			if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
-				level = slices.Index(logLevels, m.Request.Params.Get("level").Decoded())
+				level = slices.Index(logLevels, m.Request.Param("level").Decoded())
 			}
 		},
 		On: []string{onLog},
 		Message: func(m *Message, v *Verdict) {
-			own := m.Parameters().Get("level").Decoded()
+			own := m.Param("level").Decoded()
 			if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
-				v.Check(i >= level, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
+				v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
 			}
 		},
 	}
@@ -477,7 +477,7 @@ func logsRequested(s *Session) Hooks {
 			switch {
 			case m.Path != "$":
 			case m.Kind == jsonrpc.Request && m.Lane == tap.ToServer:
-				level := slices.Index(logLevels, m.Parameters().Get("_meta").Get(logLevelMember).Decoded())
+				level := slices.Index(logLevels, m.Param("_meta").Get(logLevelMember).Decoded())
 				if m.Method == "subscriptions/listen" {
 					level = listening
 				}
@@ -492,7 +492,7 @@ func logsRequested(s *Session) Hooks {
 		},
 		On: []string{onLog},
 		Message: func(m *Message, v *Verdict) {
-			own := m.Parameters().Get("level").Decoded()
+			own := m.Param("level").Decoded()
 			rank := slices.Index(logLevels, own)
 			if rank < 0 {
 				return // see flow-12
@@ -511,9 +511,9 @@ func logsRequested(s *Session) Hooks {
 				v.Skip("requests from before the recording are not known")
 			case asked == listening: // see sub-04
 			case asked < 0:
-				v.Violate(m.Parameters().Get("logger").Decoded(), "$.method", "no request asks for log messages")
+				v.Violate(m.Param("logger").Decoded(), "$.method", "no request asks for log messages")
 			default:
-				v.Check(rank >= asked, m.Parameters().Get("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[asked])
+				v.Check(rank >= asked, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[asked])
 			}
 		},
 	}

@@ -232,7 +232,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#protocol-version-header, #sending-messages",
 		Fix:    "Set the header from the same value as _meta.",
 		New: each(func(m *Message, v *Verdict) {
-			if own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
+			if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
 				m.compareField(v, versionField, own)
 			}
 		}, "request"),
@@ -622,7 +622,7 @@ func paramFields(m *Message, v *Verdict) {
 		return
 	}
 	tool := m.definition(v, m.Parameters())
-	arguments, left := m.Parameters().Get("arguments"), maxParamFields
+	arguments, left := m.Param("arguments"), maxParamFields
 	for name, schema := range tool.Get("inputSchema", "properties").Each {
 		header := schema.Get("x-mcp-header").Decoded()
 		if header == "" {
@@ -670,7 +670,7 @@ func contradictionRefused(s *Session) Hooks {
 		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
 			return
 		}
-		own := m.Parameters().Get("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+		own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
 		for _, f := range [][2]string{{versionField, own}, {"Mcp-Method", m.Method}, {"Mcp-Name", m.named()}} {
 			if wrong := contradicts(head, f[0], f[1]); f[1] != "" && wrong != "" {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
@@ -690,7 +690,7 @@ func modernOnly(s *Session) Hooks {
 		}
 	})(s)
 	hooks.Watch = func(m *Message) {
-		versions := m.Outcome().Get("supportedVersions")
+		versions := m.Member("supportedVersions")
 		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
 			return
 		}

@@ -268,7 +268,7 @@ func progressOnStream(s *Session) Hooks {
 			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
 				return // a task may report its progress elsewhere
 			}
-			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Parameters().Get("progressToken")))
+			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Param("progressToken")))
 		},
 	}
 }

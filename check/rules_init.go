@@ -207,7 +207,7 @@ var rulesInit = []Rule{
 				}
 			}
 			return Hooks{Watch: watch, On: []string{"notification notifications/cancelled"}, Message: func(m *Message, v *Verdict) {
-				target := m.Parameters().Get("requestId")
+				target := m.Param("requestId")
 				switch {
 				case target == nil: // flow-07
 				case !known:
@@ -253,7 +253,7 @@ var rulesInit = []Rule{
 		Source: "E:changelog#major-changes 2, 4, 5, 6, #minor-changes 11; schema ClientRequest, ClientNotification, ServerNotification",
 		Fix:    "Use the counterpart of 2026-07-28: _meta of each request, subscriptions/listen, logLevel in _meta.",
 		New: each(func(m *Message, v *Verdict) {
-			version := m.Parameters().Get("protocolVersion").Decoded()
+			version := m.Param("protocolVersion").Decoded()
 			switch {
 			case m.Path != "$", m.Kind == jsonrpc.Request && m.Lane == tap.ToClient: // stdio-07, http-11
 			case m.Method == "initialize" && version != "" && version != string(jsonrpc.Rev20260728):

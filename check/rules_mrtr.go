@@ -40,7 +40,7 @@ var rulesMRTR = []Rule{
 		Fix:    "Use one of the three methods.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
 			const path = "$.result.inputRequests"
-			asked := m.Outcome().Get("inputRequests")
+			asked := m.Member("inputRequests")
 			if asked != nil && !asked.IsObject() {
 				v.Violate(m.Subject(), path, string(asked))
 				return
@@ -64,12 +64,12 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#server-requirements-basic-workflow; E:client/elicitation#capabilities; E:client/sampling#tools-in-sampling",
 		Fix:    "Check the capabilities in _meta; otherwise return -32021.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
-			declared := metaOf(m.Request.Params, "clientCapabilities")
+			declared := metaOf(m.Request.Param("_meta"), "clientCapabilities")
 			if !declared.IsObject() {
 				v.Skip("the capabilities of the client are not known")
 				return
 			}
-			for _, request := range m.Outcome().Get("inputRequests").Each {
+			for _, request := range m.Member("inputRequests").Each {
 				method := request.Get("method").Decoded()
 				needed, ok := map[string]string{"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}[method]
 				if !ok {
@@ -104,7 +104,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Send the string back unchanged.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
-			state := m.Parameters().Get("requestState")
+			state := m.Param("requestState")
 			v.Check(string(jsonrpc.AppendKey(nil, state)) == w.state, m.Subject(), "$.params.requestState", describe(state))
 		}),
 	},
@@ -167,7 +167,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#server-requirements-basic-workflow, #security-considerations",
 		Fix:    "Sign or encrypt the state (HMAC, AEAD) and give it an expiry.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
-			state := m.Outcome().Get("requestState")
+			state := m.Member("requestState")
 			if state.Class() != '"' || len(state) > maxParams {
 				return
 			}
@@ -231,9 +231,9 @@ func (c *chains) watch(m *Message) {
 	}
 	w := &wait{
 		method: m.Request.Method, name: nameOf(m.Request.Params), id: string(jsonrpc.AppendKey(nil, m.Request.ID)),
-		state: string(jsonrpc.AppendKey(nil, m.Outcome().Get("requestState"))), asked: map[string]string{},
+		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), asked: map[string]string{},
 	}
-	for name, request := range m.Outcome().Get("inputRequests").Each {
+	for name, request := range m.Member("inputRequests").Each {
 		if w.more = len(w.asked) == maxCarried || len(name) > jsonrpc.MaxSubject; w.more {
 			break
 		}
@@ -306,7 +306,7 @@ func eachRetry(judge func(m *Message, w *wait, v *Verdict)) func(*Session) Hooks
 // inputIsComplete judges mrtr-07.
 func inputIsComplete(m *Message, w *wait, v *Verdict) {
 	const path = "$.params.inputResponses"
-	answers := m.Parameters().Get("inputResponses")
+	answers := m.Param("inputResponses")
 	switch {
 	case w.more:
 		v.Skip("too many requests for input")

@@ -32,7 +32,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/index#_meta; schema RequestMetaObject, Implementation",
 		Fix:    "Add clientInfo with name and version.",
 		New: eachModernRequest(func(m *Message, v *Verdict) {
-			info := metaOf(m.Parameters(), "clientInfo")
+			info := metaOf(m.Param("_meta"), "clientInfo")
 			if !info.IsObject() {
 				v.Violate("", metaPath+"clientInfo", describe(info))
 				return
@@ -50,8 +50,8 @@ var rulesNegotiation = []Rule{
 		Fix:    "Check the two keys before dispatching.",
 		New: each(func(m *Message, v *Verdict) {
 			// A request without the version may be served as one of an older revision.
-			if m.Request == nil || m.Request.Params == nil || metaOf(m.Request.Params, "protocolVersion").Decoded() != string(jsonrpc.Rev20260728) ||
-				metaOf(m.Request.Params, "clientCapabilities") != nil {
+			if m.Request == nil || m.Request.Params == nil || metaOf(m.Request.Param("_meta"), "protocolVersion").Decoded() != string(jsonrpc.Rev20260728) ||
+				metaOf(m.Request.Param("_meta"), "clientCapabilities") != nil {
 				return
 			}
 			switch {
@@ -73,7 +73,7 @@ var rulesNegotiation = []Rule{
 		Fix:    "Return -32022 with both members of data.",
 		New: func(s *Session) Hooks {
 			return eachError("-32022", s, func(r *Request, e *session.Entry, m *jsonrpc.Message, v *Verdict) {
-				version := metaOf(r.Params, "protocolVersion").Decoded()
+				version := metaOf(r.Param("_meta"), "protocolVersion").Decoded()
 				if jsonrpc.EraOf(jsonrpc.Revision(version)) != jsonrpc.Modern {
 					return
 				}
@@ -139,7 +139,7 @@ var rulesNegotiation = []Rule{
 		Fix:    "Add serverInfo to the _meta of every result.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request != nil && m.Outcome().IsObject() {
-				v.Check(metaOf(m.Outcome(), "serverInfo") != nil, "", "$.result._meta."+jsonrpc.MetaPrefix+"serverInfo", "missing")
+				v.Check(metaOf(m.Member("_meta"), "serverInfo") != nil, "", "$.result._meta."+jsonrpc.MetaPrefix+"serverInfo", "missing")
 			}
 		}, "result"),
 	},
@@ -150,7 +150,7 @@ var rulesNegotiation = []Rule{
 		Fix:    `Add "resultType":"complete".`,
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request != nil && m.Outcome().IsObject() {
-				kind := m.Outcome().Get("resultType")
+				kind := m.Member("resultType")
 				v.Check(kind.Class() == '"', m.Request.Method, "$.result.resultType", describe(kind))
 			}
 		}, "result"),
@@ -161,10 +161,10 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/index#resulttype; observed: TypeScript SDK fails the call on an unknown value",
 		Fix:    "Use a core value, or declare the extension.",
 		New: each(func(m *Message, v *Verdict) {
-			if m.Request == nil || m.Outcome().Get("resultType").Class() != '"' { // neg-09
+			if m.Request == nil || m.Member("resultType").Class() != '"' { // neg-09
 				return
 			}
-			switch own := metaOf(m.Request.Params, "clientCapabilities").Get("extensions"); {
+			switch own := metaOf(m.Request.Param("_meta"), "clientCapabilities").Get("extensions"); {
 			case m.ResultType == "task": // ext-01
 			case m.ResultType == "complete", m.ResultType == "input_required":
 				v.Hold()
@@ -249,7 +249,7 @@ var rulesNegotiation = []Rule{
 			if m.Lane == tap.ToClient {
 				peer = nil
 				if r, ok := m.Session.requests.Get(m.Part.Call); ok {
-					peer = metaOf(r.Params, "clientCapabilities")
+					peer = metaOf(r.Param("_meta"), "clientCapabilities")
 				}
 			}
 			if peer == nil {
@@ -273,7 +273,7 @@ var rulesNegotiation = []Rule{
 				v.Skip("the request is not known")
 				return
 			}
-			declared := metaOf(m.Request.Params, "clientCapabilities")
+			declared := metaOf(m.Request.Param("_meta"), "clientCapabilities")
 			v.Check(len(required) <= 2 || !covers(declared, required, maxWalk), m.Subject(), "$.error.data.requiredCapabilities", string(required))
 		}, "error"),
 	},
@@ -288,7 +288,7 @@ func metaOf(v jsonrpc.Value, name string) jsonrpc.Value {
 }
 
 // ownVersion returns the version that a request declares, "" if there is none.
-func ownVersion(m *Message) string { return metaOf(m.Parameters(), "protocolVersion").Decoded() }
+func ownVersion(m *Message) string { return metaOf(m.Param("_meta"), "protocolVersion").Decoded() }
 
 // isModern reports whether the server has answered requests of 2026-07-28 and there has been
 // no handshake since.
@@ -315,7 +315,7 @@ func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks 
 
 // checkMeta judges whether a member of the _meta of a request has a type.
 func checkMeta(m *Message, v *Verdict, name string, class byte) {
-	value := metaOf(m.Parameters(), name)
+	value := metaOf(m.Param("_meta"), name)
 	v.Check(value.Class() == class, m.Method, metaPath+name, describe(value))
 }
 
@@ -387,9 +387,9 @@ var dates = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b`)
 // eachExtension returns New for a rule about declared extensions.
 func eachExtension(judge func(path, id string, settings jsonrpc.Value, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		path, declared := metaPath+"clientCapabilities", metaOf(m.Parameters(), "clientCapabilities")
+		path, declared := metaPath+"clientCapabilities", metaOf(m.Param("_meta"), "clientCapabilities")
 		if m.Kind == jsonrpc.Response {
-			path, declared = "$.result.capabilities", m.Outcome().Get("capabilities")
+			path, declared = "$.result.capabilities", m.Member("capabilities")
 		}
 		if extensions := declared.Get("extensions"); extensions.IsObject() {
 			for id, settings := range extensions.Each {
@@ -403,7 +403,7 @@ func eachExtension(judge func(path, id string, settings jsonrpc.Value, v *Verdic
 func noFallback(s *Session) Hooks {
 	code := "" // of the last error, if the client recognizes the server by it
 	hooks := eachError("", s, func(r *Request, _ *session.Entry, m *jsonrpc.Message, _ *Verdict) {
-		if jsonrpc.EraOf(jsonrpc.Revision(metaOf(r.Params, "protocolVersion").Decoded())) != jsonrpc.Modern {
+		if jsonrpc.EraOf(jsonrpc.Revision(metaOf(r.Param("_meta"), "protocolVersion").Decoded())) != jsonrpc.Modern {
 			return
 		}
 		switch code = ""; m.ErrorCode {

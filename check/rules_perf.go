@@ -67,10 +67,10 @@ var rulesPerformance = []Rule{
 		New: func(*Session) Hooks {
 			size := 0
 			return Hooks{On: []string{"result tools/list"}, Message: func(m *Message, v *Verdict) {
-				if m.Request.Params.Get("cursor") == nil {
+				if m.Request.Param("cursor") == nil {
 					size = 0
 				}
-				if size += len(m.Outcome().Get("tools")); m.Outcome().Get("nextCursor") == nil {
+				if size += len(m.Member("tools")); m.Member("nextCursor") == nil {
 					v.Check(size <= 50_000, "tools/list", "$.result.tools", fmt.Sprintf("%d KB", size/1000))
 				}
 			}}
@@ -173,7 +173,7 @@ func freshRequests(*Session) Hooks {
 			case m.Kind == jsonrpc.ErrorResponse:
 				fresh.Delete(sameRequest(m.Request.Method, m.Request.Params))
 			case m.Kind == jsonrpc.Response:
-				if ms, ok := number(m.Outcome().Get("ttlMs")); ok && ms > 0 && m.ResultType == "complete" && isCacheable(m.Request.Method) {
+				if ms, ok := number(m.Member("ttlMs")); ok && ms > 0 && m.ResultType == "complete" && isCacheable(m.Request.Method) {
 					fresh.Put(sameRequest(m.Request.Method, m.Request.Params), m.Entry.Frame.At+time.Duration(min(ms, 1e12))*time.Millisecond)
 				}
 			}
@@ -219,7 +219,7 @@ func repeatedLists(*Session) Hooks {
 			if isListChanged(m.Method) {
 				clear(lists)
 			}
-			if m.Kind != jsonrpc.Response || m.Request == nil || listMethods[m.Request.Method].member == "" || m.Request.Params.Get("cursor") != nil {
+			if m.Kind != jsonrpc.Response || m.Request == nil || listMethods[m.Request.Method].member == "" || m.Request.Param("cursor") != nil {
 				return
 			}
 			now, l := listDigest(m.Outcome().Get(listMethods[m.Request.Method].member)), lists[m.Request.Method]
@@ -231,7 +231,7 @@ func repeatedLists(*Session) Hooks {
 		},
 		On: []string{"request tools/list", "request prompts/list", "request resources/list"},
 		Message: func(m *Message, v *Verdict) {
-			if m.Parameters().Get("cursor") == nil {
+			if m.Param("cursor") == nil {
 				n := lists[m.Method].count
 				v.Check(n < 5, m.Method, "$.method", "again after five equal answers")
 			}

@@ -597,7 +597,7 @@ func givenUp() *givenUpIDs {
 
 func (g *givenUpIDs) watch(m *Message) {
 	if m.Method == "notifications/cancelled" {
-		g.ids[m.Lane].Put(string(jsonrpc.AppendKey(nil, m.Parameters().Get("requestId"))), true)
+		g.ids[m.Lane].Put(string(jsonrpc.AppendKey(nil, m.Param("requestId"))), true)
 	}
 }
 

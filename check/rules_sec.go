@@ -28,12 +28,12 @@ var rulesSecurity = []Rule{
 		Fix:    "Read the text in full before approving the server.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request.Method != "tools/list" && m.Request.Method != "prompts/list" {
-				found := injection.FindString(string(m.Outcome().Get("instructions")))
+				found := injection.FindString(string(m.Member("instructions")))
 				v.Check(found == "", "instructions", "$.result.instructions", found)
 				return
 			}
 			member := listMethods[m.Request.Method].member
-			for _, one := range m.Outcome().Get(member).Each {
+			for _, one := range m.Member(member).Each {
 				found := injection.FindString(string(one[:min(len(one), maxParams)]))
 				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
 			}
@@ -68,7 +68,7 @@ var rulesSecurity = []Rule{
 		Source: "schema ToolAnnotations",
 		Fix:    "Correct the hints.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, tool := range m.Outcome().Get("tools").Each {
+			for _, tool := range m.Member("tools").Each {
 				if hints := tool.Get("annotations"); hints.IsObject() {
 					contradict := hints.Get("readOnlyHint").IsTrue() && hints.Get("destructiveHint").IsTrue()
 					v.Check(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", string(hints))
@@ -82,7 +82,7 @@ var rulesSecurity = []Rule{
 		Source: "E:server/tools#x-mcp-header",
 		Fix:    "Remove the annotation.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, tool := range m.Outcome().Get("tools").Each {
+			for _, tool := range m.Member("tools").Each {
 				for name, schema := range tool.Get("inputSchema", "properties").Each {
 					if header := schema.Get("x-mcp-header").Decoded(); header != "" {
 						secret := redact.SecretName(string(name)) || redact.SecretName(header)
@@ -120,7 +120,7 @@ var rulesSecurity = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			id, path := m.Outcome().Get("task", "taskId").Decoded(), "$.result.task.taskId"
 			if m.ResultType == "task" {
-				id, path = m.Outcome().Get("taskId").Decoded(), "$.result.taskId"
+				id, path = m.Member("taskId").Decoded(), "$.result.taskId"
 			}
 			if id != "" {
 				v.Check(len(id) >= 16 && strings.Trim(id, "0123456789") != "", "taskId", path, id)
@@ -155,7 +155,7 @@ func hiddenCharacters(m *Message, v *Verdict) {
 	}
 	if m.Request != nil {
 		if member := listMethods[m.Request.Method].member; member != "" {
-			for _, one := range m.Outcome().Get(member).Each {
+			for _, one := range m.Member(member).Each {
 				found := hidden(one)
 				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
 			}

@@ -30,7 +30,7 @@ var rulesSubscription = []Rule{
 		Source: "E:basic/index#_meta; E:basic/patterns/subscriptions#receiving-notifications",
 		Fix:    "Copy the id of the listen request.",
 		New: eachChange(func(m *Message, l *listen, all *listens, v *Verdict) {
-			id := metaOf(m.Parameters(), "subscriptionId")
+			id := metaOf(m.Param("_meta"), "subscriptionId")
 			const path = metaPath + "subscriptionId"
 			switch {
 			case l != nil:
@@ -93,7 +93,7 @@ var rulesSubscription = []Rule{
 			if !m.Outcome().IsObject() {
 				return // rpc-10
 			}
-			id := metaOf(m.Outcome(), "subscriptionId")
+			id := metaOf(m.Member("_meta"), "subscriptionId")
 			v.Check(string(jsonrpc.AppendKey(nil, id)) == string(jsonrpc.AppendKey(nil, m.Request.ID)), "", "$.result._meta."+jsonrpc.MetaPrefix+"subscriptionId", describe(id))
 			if m.ResultType != "" { // else neg-09
 				v.Check(m.ResultType == "complete", "", "$.result.resultType", m.ResultType)
@@ -107,7 +107,7 @@ var rulesSubscription = []Rule{
 		Fix:    "Send it on a listen stream only.",
 		New: eachChange(func(m *Message, l *listen, all *listens, v *Verdict) {
 			x, _ := m.Session.checker.exchanges.Get(m.Entry.Frame.Exchange)
-			id := metaOf(m.Parameters(), "subscriptionId")
+			id := metaOf(m.Param("_meta"), "subscriptionId")
 			switch {
 			case m.Method == acknowledged:
 			case l != nil:
@@ -168,7 +168,7 @@ func (all *listens) watch(m *Message) {
 	case m.Request != nil && m.Request.Method == "subscriptions/listen":
 		all.end(m.Request.ID)
 	case m.Method == "notifications/cancelled":
-		all.end(m.Parameters().Get("requestId"))
+		all.end(m.Param("requestId"))
 	}
 }
 
@@ -187,7 +187,7 @@ func (all *listens) of(m *Message) *listen {
 		l, _ := all.byExchange.Get(m.Entry.Frame.Exchange)
 		return l
 	}
-	id := metaOf(m.Parameters(), "subscriptionId")
+	id := metaOf(m.Param("_meta"), "subscriptionId")
 	if id == nil {
 		return nil
 	}
@@ -218,12 +218,12 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 		v.Skip("the listen request is not known any more")
 		return
 	}
-	filter := r.Params.Get("notifications")
+	filter := r.Param("notifications")
 	switch m.Method {
 	case acknowledged:
-		isSubset(m.Parameters().Get("notifications"), filter, v)
+		isSubset(m.Param("notifications"), filter, v)
 	case "notifications/resources/updated":
-		uri := m.Parameters().Get("uri")
+		uri := m.Param("uri")
 		for _, requested := range filter.Get("resourceSubscriptions").Each {
 			if text := requested.Decoded(); text != "" && strings.HasPrefix(uri.Decoded(), text) {
 				v.Hold()

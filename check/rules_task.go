@@ -91,7 +91,7 @@ var rulesTask = []Rule{
 			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.final() {
 				return // a task that the request becomes has an id of its own
 			}
-			if want := relatedTask(m.Request.Params); want != nil && m.Outcome().Get("task") == nil { // a created task names itself
+			if want := relatedTask(m.Request.Params); want != nil && m.Member("task") == nil { // a created task names itself
 				got := relatedTask(m.Outcome())
 				v.Check(sameValue(got, want), m.Request.Method, "$.result._meta", describe(got))
 			}
@@ -165,7 +165,7 @@ var (
 
 // madeTask returns the task that a result creates, nil if it does not.
 func madeTask(m *Message) jsonrpc.Value {
-	if task := m.Outcome().Get("task"); task.IsObject() && m.Request.Params.Get("task") != nil {
+	if task := m.Member("task"); task.IsObject() && m.Request.Param("task") != nil {
 		return task
 	}
 	return nil
@@ -179,7 +179,7 @@ func reportedTasks(m *Message) iter.Seq2[string, jsonrpc.Value] {
 		case m.Request == nil:
 			yield("$.params", m.Parameters())
 		case m.Request.Method == "tasks/list":
-			for _, task := range m.Outcome().Get("tasks").Each {
+			for _, task := range m.Member("tasks").Each {
 				if !yield("$.result.tasks[*]", task) {
 					return
 				}
@@ -211,13 +211,13 @@ func isTerminal(status string) bool {
 
 // createdTask judges task-02.
 func createdTask(m *Message, v *Verdict) {
-	if m.Request.Params.Get("task") == nil || !m.Outcome().IsObject() {
+	if m.Request.Param("task") == nil || !m.Outcome().IsObject() {
 		return
 	}
-	task, subject := m.Outcome().Get("task"), m.Request.Method
+	task, subject := m.Member("task"), m.Request.Method
 	if task == nil {
 		capabilities := m.Session.Server
-		tool := m.Session.Tools[m.Request.Params.Get("name").Decoded()]
+		tool := m.Session.Tools[m.Request.Param("name").Decoded()]
 		support := tool.Get("execution", "taskSupport").Decoded()
 		if m.Lane == tap.ToServer {
 			capabilities = m.Session.Client
@@ -316,7 +316,7 @@ func terminalForGood(s *Session) Hooks {
 func blockingResult(*Session) Hooks {
 	answered := bounded.Map[taskKey, uint64]{Max: maxKnown} // the frame of the result
 	return Hooks{On: []string{"result tasks/result", "result tasks/get"}, Message: func(m *Message, v *Verdict) {
-		id := m.Request.Params.Get("taskId")
+		id := m.Request.Param("taskId")
 		key := taskOf(m.Lane, id)
 		switch {
 		case key.id == "" || !m.Outcome().IsObject():
@@ -326,7 +326,7 @@ func blockingResult(*Session) Hooks {
 			v.Check(sameValue(got, id), "tasks/result", "$.result._meta", describe(got))
 		default:
 			frame, ok := answered.Get(key)
-			if status := m.Outcome().Get("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
+			if status := m.Member("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
 				v.Check(isTerminal(status), "tasks/get", "$.result.status", status+" after the result")
 			}
 		}
@@ -337,7 +337,7 @@ func blockingResult(*Session) Hooks {
 func cancelledTask(*Session) Hooks {
 	states := bounded.Map[taskKey, taskState]{Max: maxKnown}
 	judge := func(m *Message, v *Verdict) {
-		state, ok := states.Get(taskOf(m.Lane, m.Request.Params.Get("taskId")))
+		state, ok := states.Get(taskOf(m.Lane, m.Request.Param("taskId")))
 		ended := ok && isTerminal(state.status) && state.frame < m.Request.Ref.Seq
 		switch {
 		case m.Kind == jsonrpc.ErrorResponse && ended:
@@ -347,7 +347,7 @@ func cancelledTask(*Session) Hooks {
 		case ended:
 			v.Violate("tasks/cancel", "$.result", "a result although the task was "+state.status)
 		default:
-			status := m.Outcome().Get("status")
+			status := m.Member("status")
 			v.Check(status.Decoded() == "cancelled", "tasks/cancel", "$.result.status", describe(status))
 		}
 	}
@@ -377,7 +377,7 @@ func polling(*Session) Hooks {
 	return Hooks{On: append([]string{"request tasks/get"}, onTasks...), Message: func(m *Message, v *Verdict) {
 		at := m.Entry.Frame.At
 		if m.Kind == jsonrpc.Request {
-			key := taskOf(other(m.Lane), m.Parameters().Get("taskId"))
+			key := taskOf(other(m.Lane), m.Param("taskId"))
 			p, ok := polls.Get(key)
 			if !ok {
 				return

@@ -215,7 +215,7 @@ var rulesType = []Rule{
 		Source: "schema CallToolResult; observed: null fails the call in the TypeScript SDK, a string also in the Go SDK",
 		Fix:    "Send true or false, or leave it out.",
 		New: each(func(m *Message, v *Verdict) {
-			if value := m.Outcome().Get("isError"); value != nil {
+			if value := m.Member("isError"); value != nil {
 				v.clean(func() { v.want(value, aBoolean, m.Subject(), "$.result.isError") })
 			}
 		}, "result tools/call"),
@@ -349,7 +349,7 @@ func judgeIcons(v *Verdict, icons jsonrpc.Value, subject, path string) {
 
 // capabilityTypes judges type-11.
 func capabilityTypes(m *Message, v *Verdict) {
-	capabilities := m.Outcome().Get("capabilities")
+	capabilities := m.Member("capabilities")
 	if !capabilities.IsObject() {
 		return // see feat-25 and neg-07
 	}
@@ -364,7 +364,7 @@ func capabilityTypes(m *Message, v *Verdict) {
 		known = append(known, "extensions")
 	}
 	v.clean(func() {
-		v.want(m.Outcome().Get("instructions"), aString, "instructions", "$.result.instructions")
+		v.want(m.Member("instructions"), aString, "instructions", "$.result.instructions")
 		for name, value := range capabilities.Members(known...) {
 			path := "$.result.capabilities." + name
 			if !v.want(value, anObject, name, path) {

@@ -236,7 +236,7 @@ func (s *protocolSchema) resultOf(m *Message) string {
 		return "InputRequiredResult"
 	case m.ResultType != "" && m.ResultType != "complete" && s.definitions["InputRequiredResult"]:
 		return "Result" // of an extension
-	case m.Request.Params.Get("task") != nil && m.Outcome().Get("task") != nil && s.definitions["CreateTaskResult"]:
+	case m.Request.Param("task") != nil && m.Member("task") != nil && s.definitions["CreateTaskResult"]:
 		return "CreateTaskResult"
 	case s.definitions[name+"Result"]:
 		return name + "Result"

@@ -206,7 +206,7 @@ var rulesSchema = []Rule{
 		Source: "D-E:server/tools#tool; observed: the TypeScript SDK then refuses every tool of the list",
 		Fix:    "Correct the schema at the place that is named, or leave it out.",
 		New: each(func(m *Message, v *Verdict) {
-			for _, tool := range m.Outcome().Get("tools").Each {
+			for _, tool := range m.Member("tools").Each {
 				if schema := tool.Get("outputSchema"); schema.IsObject() && schema.Get("type").Decoded() == "object" {
 					judgeSchema(m, v, tool, "outputSchema", schema)
 				}
@@ -256,7 +256,7 @@ func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, sche
 // inputSchemaValid judges feat-02. The types of type, properties and required are those of
 // other rules.
 func inputSchemaValid(m *Message, v *Verdict) {
-	for _, tool := range m.Outcome().Get("tools").Each {
+	for _, tool := range m.Member("tools").Each {
 		schema := tool.Get("inputSchema")
 		if schema.Get("type").Decoded() != "object" || !hasTypes(schema) {
 			continue // see feat-01, type-04 and type-05
@@ -339,7 +339,7 @@ func argumentsConform(m *Message, v *Verdict) {
 	if !schema.IsObject() {
 		return
 	}
-	value := m.Parameters().Get("arguments")
+	value := m.Param("arguments")
 	if value == nil {
 		value = jsonrpc.Value("{}")
 	}
@@ -351,8 +351,8 @@ func argumentsConform(m *Message, v *Verdict) {
 
 // formConforms judges cli-10.
 func formConforms(m *Message, v *Verdict) {
-	content, schema := m.Outcome().Get("content"), m.Request.Params.Get("requestedSchema")
-	if m.Outcome().Get("action").Decoded() != "accept" || !content.IsObject() {
+	content, schema := m.Member("content"), m.Request.Param("requestedSchema")
+	if m.Member("action").Decoded() != "accept" || !content.IsObject() {
 		return
 	}
 	if !schema.IsObject() {
