@@ -51,15 +51,22 @@ type Checker struct {
 	before  uint64
 	// seen reports for each of topics whether the recording shows it.
 	seen []bool
-	// listed has the numbers of the frames with the last lists, by method.
+	// lost reports for each of topics whether a call of it got no response.
+	lost []bool
+	// listed has the numbers of the frames with the last lists, by method, and with the last
+	// handshake, by "".
 	listed map[string]uint64
+	// offered has all definitions that were offered, by the methods of their lists: see
+	// pin.go. OfferedBytes is their size.
+	offered      map[string]*offers
+	offeredBytes int
 	// compiled are the schemas of servers, by hashes of their texts.
 	compiled bounded.Map[uint64, *toolSchema]
 }
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, seen: make([]bool, len(topics))}
+	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -91,8 +98,6 @@ type Session struct {
 	// Client and Server are the capabilities that the two sides declared in a handshake or
 	// in server/discover; nil as long as they are not known.
 	Client, Server jsonrpc.Value
-	// Instructions are those of the server, "" if there are none.
-	Instructions string
 	// Tools, Prompts, Resources and Templates have the definitions that the server listed
 	// last, by name or URI.
 	Tools, Prompts, Resources, Templates map[string]jsonrpc.Value
@@ -525,8 +530,12 @@ func (c *Checker) responses(m *Message) {
 func (c *Checker) call(s *Session, call *session.Call) {
 	for _, j := range s.calls {
 		if call.Revision == "" || j.rule.ClassIn(call.Revision) != 0 {
+			j.verdict.method = call.Method
 			j.Call(call, j.at(call.Ref.Seq, call.Revision))
 		}
+	}
+	if isForgotten(call) {
+		c.lose(call.Method)
 	}
 	s.forget(call.Ref)
 	for _, ref := range call.Requests {
@@ -656,7 +665,10 @@ func (s *Session) learnResult(m *Message) {
 	}
 	switch m.Request.Method {
 	case "initialize", "server/discover":
-		s.Instructions = strings.Clone(jsonrpc.Bound(result.Get("instructions").Decoded()))
+		s.checker.listed[""] = m.Entry.Frame.Seq
+		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
+			s.checker.cut = true
+		}
 		s.release(s.Server)
 		s.Server = s.keep(result.Get("capabilities"))
 	case "tools/list":
@@ -701,9 +713,10 @@ func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key
 		s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
 		if name := v.Get(key).Decoded(); name != "" {
 			s.release((*defs)[name])
-			kept := s.keep(v)
-			s.checker.cut = s.checker.cut || kept == nil
-			(*defs)[strings.Clone(name)] = kept
+			(*defs)[strings.Clone(name)] = s.keep(v)
+			if s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, name, v) == nil {
+				s.checker.cut = true
+			}
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 type ChecklistItem struct {
 	Topic string `json:"topic"`
 	// State is right, wrong (a rule of the topic is violated, which is not only an
-	// observation) or not seen.
+	// observation, or a call of it got no response) or not seen.
 	State string `json:"state"`
 	// Rules are the rules that are violated.
 	Rules []string `json:"rules,omitempty"`
@@ -104,6 +104,13 @@ func (c *Checker) see(e *session.Entry) {
 	}
 }
 
+// lose notes the topics of a call that got no response.
+func (c *Checker) lose(method string) {
+	for i := range topics {
+		c.lost[i] = c.lost[i] || matches(topics[i].methods, method)
+	}
+}
+
 // Checklist returns what the recording shows of each topic. It is called after
 // [Checker.Report].
 func (c *Checker) Checklist(r *Report) []ChecklistItem {
@@ -114,16 +121,32 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 			items[i].State = "right"
 		}
 	}
+	wrong := func(i int, f *Finding) {
+		items[i].State = "wrong"
+		if !slices.Contains(items[i].Rules, f.Rule.ID) {
+			items[i].Rules = append(items[i].Rules, f.Rule.ID)
+		}
+	}
 	for _, f := range r.Findings {
 		if i := topicOf(f); i >= 0 && f.Class > Observation {
-			items[i].State = "wrong"
-			if !slices.Contains(items[i].Rules, f.Rule.ID) {
-				items[i].Rules = append(items[i].Rules, f.Rule.ID)
+			wrong(i, f)
+		}
+		if !slices.Contains(lostCalls, f.Rule.ID) {
+			continue
+		}
+		for i, t := range topics {
+			own := f.method != "" && matches(t.methods, f.method) || f.Rule.ID == "rpc-07" && c.lost[i]
+			if c.seen[i] && (own || t.name == "errors" || t.name == "timeouts") {
+				wrong(i, f)
 			}
 		}
 	}
 	return items
 }
+
+// lostCalls are the rules that show that a call got no response, or none that its client can
+// use.
+var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12"}
 
 func topicOf(f *Finding) int {
 	family, _, _ := strings.Cut(f.Rule.ID, "-")

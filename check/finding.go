@@ -250,3 +250,32 @@ func cut(s string) string {
 	}
 	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
 }
+
+// change shows two texts where they begin to differ.
+func change(old, now string) string {
+	const before, shown = 30, 70
+	from := 0
+	for from < min(len(old), len(now)) && old[from] == now[from] {
+		from++
+	}
+	if from = max(from-before, 0); from < 8 {
+		from = 0
+	}
+	around := func(s string) string {
+		text := s[from:min(from+shown, len(s))]
+		if from > 0 {
+			text = "…" + text
+		}
+		if from+shown < len(s) {
+			text += "…"
+		}
+		return strings.ToValidUTF8(text, "")
+	}
+	switch {
+	case old == "":
+		return "added: " + around(now)
+	case now == "":
+		return "removed: " + around(old)
+	}
+	return around(old) + " → " + around(now)
+}

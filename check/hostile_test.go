@@ -147,3 +147,23 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	})
 }
+
+// However many definitions a server offers, those that are kept are bounded.
+func TestOffersAreBounded(t *testing.T) {
+	c := New(nil)
+	for i := range 2000 {
+		c.offer(uint64(i+1), "tools/list", fmt.Sprint(i%100), fmt.Appendf(nil, `{"name":"%d","description":"%s"}`, i, strings.Repeat("x", 100<<10)))
+	}
+	held := 0
+	for _, all := range c.offered["tools/list"].byName {
+		if len(all) > maxOffers {
+			t.Fatalf("%d versions are kept", len(all))
+		}
+		for _, o := range all {
+			held += len(o.text)
+		}
+	}
+	if held != c.offeredBytes || held > maxOffered || !c.offered["tools/list"].cut {
+		t.Errorf("%d bytes are held, counted are %d", held, c.offeredBytes)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -64,13 +66,16 @@ func ReadLock(data []byte) (*Lock, error) {
 	return &l, nil
 }
 
-// Encode returns the lock as indented JSON.
+// Encode returns the lock as indented JSON. Characters that a review would not show are
+// escaped.
 func (l *Lock) Encode() ([]byte, error) {
+	line, err := escape.JSON(l)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(l)
+	err = json.Indent(&b, line, "", "  ")
+	b.WriteByte('\n')
 	return b.Bytes(), err
 }
 
@@ -79,30 +84,118 @@ func (l *Lock) Empty() bool {
 	return l.Server == "" && l.Tools == nil && l.Prompts == nil && l.Resources == nil && l.Templates == nil
 }
 
-// Pin returns what the servers of all sessions offer. Of a list, the last that was requested
-// counts. It is called after [Checker.Report].
+// Limits of what a [Checker] keeps of definitions to compare them with a lock.
+const (
+	// maxOffers is how many different definitions with the same name are kept.
+	maxOffers = 8
+	// maxOffered is how many bytes of definitions are kept.
+	maxOffered = 32 << 20
+)
+
+// An offer is a definition that a server offered.
+type offer struct {
+	text   jsonrpc.Value
+	digest [32]byte
+	frame  uint64 // the last that has it
+}
+
+// offers are the different definitions that were offered, by name. Those of a name are in the
+// order in which they were offered last.
+type offers struct {
+	byName map[string][]offer
+	cut    bool // some were not kept
+}
+
+// ofInstructions is the name and the list of the instructions of servers in Checker.offered.
+const ofInstructions = "instructions"
+
+// offer remembers a definition in the result of a method, and forgets the oldest of too many. It
+// returns a copy of it, nil if there is no room.
+func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) jsonrpc.Value {
+	list := c.offered[method]
+	if list == nil {
+		list = &offers{byName: map[string][]offer{}}
+		c.offered[method] = list
+	}
+	all := list.byName[name]
+	i := slices.IndexFunc(all, func(o offer) bool { return bytes.Equal(o.text, v) })
+	var own [32]byte
+	if i < 0 {
+		own = digest(v) // its members may be in another order
+		i = slices.IndexFunc(all, func(o offer) bool { return o.digest == own })
+	}
+	switch {
+	case i >= 0:
+		o := all[i]
+		o.frame = frame
+		list.byName[name] = append(slices.Delete(all, i, i+1), o)
+		return o.text
+	case len(v) > maxParams || c.offeredBytes+len(v) > maxOffered:
+		list.cut = true
+		return nil
+	case len(all) == maxOffers:
+		list.cut = true
+		c.offeredBytes -= len(all[0].text)
+		all = all[1:]
+	}
+	kept := append(jsonrpc.Value{}, v...)
+	c.offeredBytes += len(v)
+	list.byName[strings.Clone(name)] = append(all, offer{kept, own, frame})
+	return kept
+}
+
+// Several calls f for each tool, prompt, resource or template, and for the instructions, of which
+// servers offered several versions, in a list or in several, with the frames of the versions. The
+// last is the one that is pinned.
+func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
+	each := func(method, name, thing string) {
+		if all := c.offered[method].byName[name]; len(all) > 1 {
+			var frames []uint64
+			for _, o := range all {
+				frames = append(frames, o.frame)
+			}
+			f(thing, len(all), slices.Compact(frames))
+		}
+	}
+	for _, p := range pinned {
+		if list := c.offered[p.method]; list != nil {
+			for _, name := range slices.Sorted(maps.Keys(list.byName)) {
+				each(p.method, name, fmt.Sprintf("%s %q", p.thing, name))
+			}
+		}
+	}
+	if c.offered[ofInstructions] != nil {
+		each(ofInstructions, ofInstructions, ofInstructions)
+	}
+}
+
+// Pin returns what the servers of all sessions offered, in any list; of several versions of a
+// definition the last. It is called after [Checker.Report].
 func (c *Checker) Pin() *Lock {
 	l := &Lock{Version: LockVersion}
 	for _, s := range c.sessions.All {
 		if s.Facts != nil && s.Facts.Server.Name != "" {
 			l.Server = s.Facts.Server.Name
 		}
-		if s.Instructions != "" {
-			l.Instructions = s.Instructions
-		}
 		if s.Server != nil {
 			l.Capabilities = canonical(s.Server)
 		}
 		for _, p := range pinned {
-			if seen := p.seen(s); seen != nil {
-				defs := map[string]json.RawMessage{}
-				for name, v := range seen {
-					defs[name] = canonical(v)
-				}
-				*p.of(l) = defs
+			if p.seen(s) != nil && *p.of(l) == nil {
+				*p.of(l) = map[string]json.RawMessage{}
 			}
 		}
 	}
+	for _, p := range pinned {
+		if list := c.offered[p.method]; list != nil {
+			defs := map[string]json.RawMessage{}
+			for name, all := range list.byName {
+				defs[name] = canonical(all[len(all)-1].text)
+			}
+			*p.of(l) = defs
+		}
+	}
+	l.Instructions = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text)
 	return l
 }
 
@@ -160,8 +253,9 @@ var rulesPin = []Rule{
 	},
 }
 
-// Compare compares what the servers offer with a lock, and adds the findings. With locked,
-// what is not pinned violates pin-03 as a must. It is called before [Checker.Report].
+// Compare compares everything that the servers offered with a lock, and adds the findings. With
+// locked, what is not pinned violates pin-03 as a must, and so does what could not be compared.
+// It is called before [Checker.Report].
 func (c *Checker) Compare(lock *Lock, locked bool) error {
 	now := c.Pin()
 	at := func(rule *Rule, frame uint64) *Verdict {
@@ -181,22 +275,27 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			continue
 		}
 		renamed := renames(old, offered)
+		newNames := map[string]bool{}
+		for _, name := range renamed {
+			newNames[name] = true
+		}
 		for _, name := range slices.Sorted(maps.Keys(old)) {
 			switch _, ok := offered[name]; {
 			case ok:
 				at(removed, frame).Hold()
 			case renamed[name] != "":
-				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s is now named %q", p.thing, renamed[name]))
+				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
 			default:
 				at(removed, frame).Violate(name, "$.result."+p.member, "the "+p.thing+" was removed")
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(offered)) {
 			_, pinned := old[name]
+			frame := c.frameOf(p.method, name, 0)
 			switch {
 			case pinned:
 				at(added, frame).Hold()
-			case slices.Contains(slices.Collect(maps.Values(renamed)), name):
+			case newNames[name]:
 			case locked:
 				at(added, frame).violate(Must, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
 			default:
@@ -204,7 +303,78 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			}
 		}
 	}
-	return c.compareDefinitions(lock, now, func(method string) *Verdict { return at(changed, c.listed[method]) })
+	cut := c.cut
+	for _, list := range c.offered {
+		cut = cut || list.cut
+	}
+	switch {
+	case cut && locked:
+		at(changed, c.last).violate(Must, "", "", notCompared)
+	case cut:
+		at(changed, c.last).Skip(notCompared)
+	}
+	differ := false
+	for turn, more := 0, true; more; turn++ {
+		var theirs *Lock
+		if theirs, more = c.round(lock, now, turn); !more {
+			break
+		}
+		found, err := compareDefinitions(lock, theirs, func(method, name string) *Verdict { return at(changed, c.frameOf(method, name, turn)) })
+		if err != nil {
+			return err
+		}
+		differ = differ || found
+	}
+	if !differ {
+		at(changed, c.listed["tools/list"]).Hold()
+	}
+	return nil
+}
+
+const notCompared = "there are too large or too many definitions to compare all of them"
+
+// round returns what the servers offered as the turn-th before the last, under the same names.
+// More reports that there is anything.
+func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
+	if turn == 0 {
+		return now, true
+	}
+	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities}
+	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
+		l.Instructions, more = whole(v), true
+	}
+	for _, p := range pinned {
+		if c.offered[p.method] == nil {
+			continue
+		}
+		defs := map[string]json.RawMessage{}
+		for name := range c.offered[p.method].byName {
+			if v := c.offeredIn(p.method, name, turn).text; v != nil {
+				defs[name], more = canonical(v), true
+			}
+		}
+		*p.of(&l) = defs
+	}
+	return &l, more
+}
+
+// offeredIn returns the definition with a name that was offered as the turn-th before the last,
+// zero if there is none.
+func (c *Checker) offeredIn(method, name string, turn int) offer {
+	list := c.offered[method]
+	if list == nil || turn >= len(list.byName[name]) {
+		return offer{}
+	}
+	all := list.byName[name]
+	return all[len(all)-1-turn]
+}
+
+// frameOf returns the frame of a definition: see offeredIn.
+func (c *Checker) frameOf(method, name string, turn int) uint64 {
+	if o := c.offeredIn(method, name, turn); o.frame != 0 {
+		return o.frame
+	}
+	return c.listed[method]
 }
 
 // renames returns the new names of definitions that are equal but for their names.
@@ -226,8 +396,10 @@ func renames(old, offered map[string]json.RawMessage) map[string]string {
 }
 
 func withoutName(def json.RawMessage) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(def, &members) != nil {
+	var members map[string]any
+	d := json.NewDecoder(bytes.NewReader(def))
+	d.UseNumber()
+	if d.Decode(&members) != nil {
 		return string(def)
 	}
 	for _, name := range []string{"name", "uri", "uriTemplate", "title"} {
@@ -238,26 +410,27 @@ func withoutName(def json.RawMessage) string {
 }
 
 // compareDefinitions compares the definitions that both sides have, with the engine that
-// compares sessions, which knows the meaning of a change.
-func (c *Checker) compareDefinitions(lock, now *Lock, at func(method string) *Verdict) error {
+// compares sessions, which knows the meaning of a change. It reports whether any differ.
+func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) (differ bool, err error) {
 	old, err := lock.session("lock", now)
 	if err != nil {
-		return err
+		return false, err
 	}
 	offered, err := now.session("recording", lock)
 	if err != nil {
-		return err
+		return false, err
 	}
 	report, err := diff.Compare(old, offered, diff.Options{})
 	if err != nil {
-		return err
-	}
-	if len(report.Differences) == 0 {
-		at("tools/list").Hold()
+		return false, err
 	}
 	for _, d := range report.Differences {
-		v, words := at(d.Method), changeWords(&d)
+		method := d.Method
 		subject, path := namedElement(d.Path)
+		if path == "$.server.instructions" {
+			method, subject = ofInstructions, ofInstructions
+		}
+		v, words := at(method, subject), changeWords(&d)
 		if subject == "" {
 			subject = d.Method
 		}
@@ -267,7 +440,7 @@ func (c *Checker) compareDefinitions(lock, now *Lock, at func(method string) *Ve
 			v.violate(Must, subject, path, words)
 		}
 	}
-	return nil
+	return len(report.Differences) > 0, nil
 }
 
 // namedElement returns the name in a path such as $.result.tools["a"].description, "" if it has
@@ -288,12 +461,31 @@ func namedElement(path string) (name, generic string) {
 func changeWords(d *diff.Difference) string {
 	text := d.What
 	if text == "" {
-		text = d.Old + " → " + d.New
+		text = change(changedText(d))
 	}
 	if d.Reason != "" {
 		text = d.Reason + ": " + text
 	}
 	return text
+}
+
+// changedText returns what differs: the values, of long texts the first lines that differ.
+func changedText(d *diff.Difference) (old, now string) {
+	join := func(pieces []jsontree.Piece) string {
+		var b strings.Builder
+		for _, p := range pieces {
+			if b.WriteString(p.Text); p.LeftOut > 0 {
+				b.WriteString("…")
+			}
+		}
+		return b.String()
+	}
+	for _, r := range d.Rows {
+		if !r.Same {
+			return join(r.Old), join(r.New)
+		}
+	}
+	return d.Old, d.New
 }
 
 // session returns a session in which a client requests the definitions that both locks have.

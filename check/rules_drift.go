@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -178,30 +177,49 @@ func changesAnnounced(s *Session) Hooks {
 
 // definitionsChange judges drift-02.
 func definitionsChange(*Session) Hooks {
-	type definition struct{ whole, description, schema [32]byte }
+	type definition struct {
+		whole [32]byte
+		text  jsonrpc.Value // nil if there was no room for it
+	}
 	known := bounded.Map[string, definition]{Max: maxRequests} // by list and name
 	return Hooks{
 		On: []string{"result tools/list", "result prompts/list"},
 		Message: func(m *Message, v *Verdict) {
-			member := listMethods[m.Request.Method].member
+			method := m.Request.Method
+			member := listMethods[method].member
 			for _, one := range m.Member(member).Each {
 				name := strings.Clone(one.Get("name").Decoded())
-				now := definition{digest(one), digest(one.Get("description")), digest(slices.Concat(one.Get("inputSchema"), one.Get("arguments")))}
+				if !one.IsObject() || name == "" {
+					continue // see feat-01 and type-10
+				}
+				now := definition{digest(one), m.Session.checker.offer(m.Entry.Frame.Seq, method, name, one)}
 				before, ok := known.Get(member + " " + name)
 				known.Put(member+" "+name, now)
-				switch path := "$.result." + member + "[*]"; {
-				case !ok || before == now:
-					if ok {
-						v.Hold()
-					}
-				case before.description != now.description:
-					v.Violate(name, path+".description", one.Get("description").Decoded())
-				case before.schema != now.schema:
-					v.Violate(name, path, "its schema changed")
-				default:
-					v.Violate(name, path, "its definition changed")
+				switch {
+				case ok && before.whole == now.whole:
+					v.Hold()
+				case ok:
+					where, what := changed(before.text, now.text)
+					v.Violate(name, "$.result."+member+"[*]"+where, what)
 				}
 			}
 		},
 	}
+}
+
+// changed returns the first part of a definition that changed, the text that models read before
+// others, and how.
+func changed(old, now jsonrpc.Value) (where, what string) {
+	if old == nil || now == nil {
+		return "", "its definition changed"
+	}
+	if a, b := whole(old.Get("description")), whole(now.Get("description")); a != b {
+		return ".description", change(a, b)
+	}
+	for _, name := range []string{"inputSchema", "arguments"} {
+		if a, b := old.Get(name), now.Get(name); digest(a) != digest(b) {
+			return "." + name, change(string(canonical(a)), string(canonical(b)))
+		}
+	}
+	return "", change(string(canonical(old)), string(canonical(now)))
 }

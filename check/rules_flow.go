@@ -164,11 +164,15 @@ var rulesFlow = []Rule{
 		Fix:    "Map warn to warning and fatal to critical.",
 		New: each(func(m *Message, v *Verdict) {
 			level, path := m.Param("level"), "$.params.level"
-			if m.Kind == jsonrpc.Request && m.Method != "logging/setLevel" {
+			switch {
+			case m.Kind == jsonrpc.Notification:
+			case m.Revision == jsonrpc.Rev20260728: // which has no logging/setLevel: see init-12
 				path = "$.params._meta['" + logLevelMember + "']"
-				if level = m.Param("_meta").Get(logLevelMember); level == nil || m.Revision != jsonrpc.Rev20260728 {
+				if level = m.Param("_meta").Get(logLevelMember); level == nil {
 					return
 				}
+			case m.Method != "logging/setLevel":
+				return
 			}
 			v.Check(slices.Contains(logLevels, level.Decoded()), m.Method, path, describe(level))
 		}, onLog, "request"),
@@ -238,22 +242,28 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-19", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it.",
+		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it. That is no loss if it reports the total.",
 		Source: sourceProgress,
 		Fix:    "Do not rely on the last progress message; put the final state into the result.",
 		New: func(*Session) Hooks {
-			last := bounded.Map[session.Ref, time.Duration]{Max: maxRequests} // by call
+			type progress struct {
+				at    time.Duration
+				whole bool // it reports the total
+			}
+			last := bounded.Map[session.Ref, progress]{Max: maxRequests} // by call
 			return Hooks{
 				Watch: func(m *Message) {
 					if m.Part.Role == session.RoleProgress && !m.Part.Late {
-						last.Put(m.Part.Call, m.Entry.Frame.At)
+						done, _ := number(m.Param("progress"))
+						total, ok := number(m.Param("total"))
+						last.Put(m.Part.Call, progress{m.Entry.Frame.At, ok && done >= total})
 					}
 				},
 				On: []string{"result", "error"},
 				Message: func(m *Message, v *Verdict) {
-					if at, ok := last.Get(m.Part.Call); ok && m.Part.Role == session.RoleResponse {
-						gap := m.Entry.Frame.At - at
-						v.Check(gap >= time.Millisecond, m.Subject(), "$", fmt.Sprintf("%v after the last progress", gap.Round(time.Microsecond)))
+					if p, ok := last.Get(m.Part.Call); ok && m.Part.Role == session.RoleResponse {
+						gap := m.Entry.Frame.At - p.at
+						v.Check(gap >= time.Millisecond || p.whole, m.Subject(), "$", fmt.Sprintf("%v after the last progress", gap.Round(time.Microsecond)))
 						last.Delete(m.Part.Call)
 					}
 				},

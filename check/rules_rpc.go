@@ -42,17 +42,22 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
-		Text:   "The id of a request is a string or an integer: no fraction, boolean, object or array.",
+		Text:   "A request has an id, which is a string or an integer: no fraction, boolean, object or array. What has the method of a request is one.",
 		Source: "A:basic/messages#requests; B-E:basic/index#requests; schema RequestId; observed: servers do not answer an id of 1.5",
 		Fix:    "Use an integer counter or a string as the request id.",
 		New: each(func(m *Message, v *Verdict) {
 			id := m.Top("id")
 			switch {
+			case m.Kind == jsonrpc.Notification:
+				known, _ := jsonrpc.LookupMethod(m.Method)
+				if m.Path == "$" && known.Kind == jsonrpc.Request && known.In(m.Revision) {
+					v.Violate(m.Method, "$.id", "missing")
+				}
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
 				v.Check(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", string(id))
 			}
-		}, "request", "invalid"),
+		}, "request", "notification", "invalid"),
 	},
 	{
 		ID: "rpc-04", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
@@ -209,22 +214,7 @@ var rulesRPC = []Rule{
 		Text:   "A request has no response although the client ended the session in good order and did not cancel the request.",
 		Source: "JSON-RPC 2.0 s5",
 		Fix:    "Make sure every code path of the handler answers, above all after exceptions.",
-		New: func(*Session) Hooks {
-			var end shutdown
-			return Hooks{
-				Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
-				Call: func(c *session.Call, v *Verdict) {
-					switch {
-					case c.Status.Settled():
-						v.Hold()
-					case !end.over:
-						v.Skip("the end of the session is not recorded")
-					case end.byClient && isForgotten(c): // else stdio-12
-						v.Observe(c.Method, "", "no response")
-					}
-				},
-			}
-		},
+		New:    answeredAtEnd(true), // else stdio-12
 	},
 	{
 		ID: "rpc-15", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
@@ -554,7 +544,9 @@ func idsUsedOnce(s *Session) Hooks {
 		answered bool
 	}
 	var used [tap.Lanes]bounded.Map[string, use]
+	given := givenUp()
 	watch := func(m *Message) {
+		given.watch(m)
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
 			used = [tap.Lanes]bounded.Map[string, use]{}
@@ -578,7 +570,10 @@ func idsUsedOnce(s *Session) Hooks {
 		old, again := used[m.Lane].Get(key)
 		used[m.Lane].Put(key, use{content: content})
 		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		cancelled := given.take(m)
 		switch {
+		case !again && s.Transport == "stdio" && m.Part.Clash != session.Ref{} && !cancelled:
+			v.Violate("", "$.id", string(m.ID)+" of a request that is open since before the initialize")
 		case !again:
 			v.Hold()
 		case s.Transport != "stdio" && !old.answered && old.content == content:
@@ -591,24 +586,40 @@ func idsUsedOnce(s *Session) Hooks {
 	}}
 }
 
+// A givenUpIDs has the ids of requests that their senders have cancelled.
+type givenUpIDs struct {
+	ids [tap.Lanes]bounded.Map[string, bool]
+}
+
+func givenUp() *givenUpIDs {
+	g := &givenUpIDs{}
+	g.ids[tap.ToServer].Max, g.ids[tap.ToClient].Max = maxRequests, maxRequests
+	return g
+}
+
+func (g *givenUpIDs) watch(m *Message) {
+	if m.Method == "notifications/cancelled" {
+		g.ids[m.Lane].Put(string(jsonrpc.AppendKey(nil, m.Param("requestId"))), true)
+	}
+}
+
+// take reports whether a request with the id of another was cancelled, and forgets it.
+func (g *givenUpIDs) take(m *Message) bool {
+	key := string(jsonrpc.AppendKey(nil, m.ID))
+	_, cancelled := g.ids[m.Lane].Get(key)
+	g.ids[m.Lane].Delete(key)
+	return cancelled
+}
+
 // idsInFlight judges rpc-06.
 func idsInFlight(s *Session) Hooks {
-	var cancelled bounded.Map[string, bool]
-	cancelled.Max = maxRequests
-	watch := func(m *Message) {
-		if m.Method == "notifications/cancelled" && m.Lane == tap.ToServer {
-			cancelled.Put(string(jsonrpc.AppendKey(nil, m.Param("requestId"))), true)
-		}
-	}
-	return Hooks{Watch: watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
+	given := givenUp()
+	return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
 		if m.Path != "$" {
 			return
 		}
-		key := string(jsonrpc.AppendKey(nil, m.ID))
-		given, _ := cancelled.Get(key)
-		cancelled.Delete(key)
-		switch {
-		case m.Part.Clash == session.Ref{} || given:
+		switch cancelled := given.take(m); {
+		case m.Part.Clash == session.Ref{} || cancelled:
 			v.Hold()
 		case s.Transport != "stdio":
 			v.Skip("several clients may share the session")

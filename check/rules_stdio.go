@@ -23,7 +23,7 @@ var rulesStdio = []Rule{
 		ID: "stdio-02", Class: "must", In: "A-E", Side: "client", Transport: "stdio",
 		Text:   "Every line on stdin is one valid MCP message, in 2025-03-26 also a batch.",
 		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio",
-		Fix:    "Write nothing but messages to the server's stdin.",
+		Fix:    "Write nothing but messages to the server's stdin, with a JSON library.",
 		New:    linesAreMessages,
 	},
 	{
@@ -150,23 +150,7 @@ var rulesStdio = []Rule{
 		Text:   "The server exits, or closes stdout, while requests are unanswered and the client has not begun the shutdown.",
 		Source: "E:basic/transports/stdio#unexpected-termination; A-D:basic/lifecycle#stdio",
 		Fix:    "Look at stderr and the exit status in the recording.",
-		New: func(*Session) Hooks {
-			var end shutdown
-			return Hooks{
-				Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
-				Call: func(c *session.Call, v *Verdict) {
-					switch {
-					case c.Lane != tap.ToServer:
-					case c.Status.Settled():
-						v.Hold()
-					case !end.over:
-						v.Skip("the end of the session is not recorded")
-					case !end.byClient && isForgotten(c): // else rpc-14
-						v.Observe(c.Method, "", "no response")
-					}
-				},
-			}
-		},
+		New:    answeredAtEnd(false), // else rpc-14
 	},
 }
 
@@ -184,6 +168,28 @@ func (s *shutdown) add(e *session.Entry) {
 		s.over = true
 	case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
 		s.byClient = true
+	}
+}
+
+// answeredAtEnd returns New for a rule that reports calls without a response if the client, or if
+// the server, ended the session.
+func answeredAtEnd(byClient bool) func(*Session) Hooks {
+	return func(*Session) Hooks {
+		var end shutdown
+		return Hooks{
+			Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
+			Call: func(c *session.Call, v *Verdict) {
+				switch {
+				case !v.rule.binds(other(c.Lane)):
+				case c.Status.Settled():
+					v.Hold()
+				case !end.over:
+					v.Skip("the end of the session is not recorded")
+				case end.byClient == byClient && isForgotten(c):
+					v.Observe(c.Method, "", "no response")
+				}
+			},
+		}
 	}
 }
 
@@ -237,9 +243,12 @@ func linesAreMessages(*Session) Hooks {
 	var j joiner
 	report := func(lines []brokenLine, v *Verdict) {
 		for _, l := range lines {
-			if v.frame, v.revision = l.frame, l.revision; l.text == "" {
+			switch v.frame, v.revision = l.frame, l.revision; {
+			case l.text == "":
 				v.Observe("blank line", "", "blank")
-			} else {
+			case l.notJSON != "":
+				v.Violate(l.notJSON, "", notJSONWords[l.notJSON]+": "+l.text)
+			default:
 				v.Violate("", "", l.text)
 			}
 		}
@@ -342,6 +351,42 @@ type brokenLine struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	text     string
+	notJSON  string // see notJSON
+}
+
+// notJSONWords say what the results of notJSON are.
+var notJSONWords = map[string]string{
+	"NaN": "NaN is not JSON", "Infinity": "Infinity is not JSON", "True": "True is Python, not JSON", "False": "False is Python, not JSON",
+	"None": "None is Python, not JSON", "single quotes": "single quotes, as Python and JavaScript print objects, are not JSON",
+}
+
+// notJSON returns what keeps a message from being JSON: NaN or Infinity, a word of Python, or
+// single quotes; "" for anything else.
+func notJSON(line []byte) string {
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte("jsonrpc")) {
+		return "" // rather a line of a log
+	}
+	inString, word := false, 0 // where the word before a byte begins
+	for i := 0; i < len(line); i++ {
+		letter := line[i]|0x20 >= 'a' && line[i]|0x20 <= 'z'
+		if !inString && !letter {
+			if text := string(line[word:i]); notJSONWords[text] != "" {
+				return text
+			}
+		}
+		switch {
+		case line[i] == '\\' && inString:
+			i++
+		case line[i] == '"':
+			inString = !inString
+		case line[i] == '\'' && !inString:
+			return "single quotes"
+		}
+		if !letter || inString {
+			word = i + 1
+		}
+	}
+	return ""
 }
 
 // add adds an invalid line. It returns the lines of a message that is whole with it, or the
@@ -349,7 +394,7 @@ type brokenLine struct {
 func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
 	raw := m.Entry.Frame.Raw
 	text := bytes.TrimSpace(raw)
-	j.lines = append(j.lines, brokenLine{m.Entry.Frame.Seq, m.Revision, cut(string(text[:min(len(text), 2*maxText)]))})
+	j.lines = append(j.lines, brokenLine{m.Entry.Frame.Seq, m.Revision, cut(string(text[:min(len(text), 2*maxText)])), notJSON(text)})
 	j.text = append(j.text, raw...)
 	j.scan(raw)
 	switch {

@@ -284,8 +284,10 @@ func stateOf(m *Message, task jsonrpc.Value) taskState {
 	return taskState{strings.Clone(task.Get("status").Decoded()), updated, m.Entry.Frame.Seq}
 }
 
-// terminalForGood judges task-03.
-func terminalForGood(*Session) Hooks {
+// terminalForGood judges task-03. On stdio notifications come in order; a response may have been
+// made before a notification that overtook it.
+func terminalForGood(s *Session) Hooks {
+	ordered := s.Transport == "stdio"
 	ended := bounded.Map[taskKey, taskState]{Max: maxKnown}
 	return Hooks{On: onTasks, Message: func(m *Message, v *Verdict) {
 		for path, task := range reportedTasks(m) {
@@ -300,7 +302,8 @@ func terminalForGood(*Session) Hooks {
 			case now.status == before.status:
 				v.Hold()
 			case m.Request != nil && m.Request.Method == "tasks/cancel": // see task-07
-			case m.Request != nil && m.Request.Ref.Seq > before.frame, !before.updated.IsZero() && now.updated.After(before.updated):
+			case m.Request != nil && m.Request.Ref.Seq > before.frame, !before.updated.IsZero() && now.updated.After(before.updated),
+				ordered && m.Request == nil && (now.updated.IsZero() || !now.updated.Before(before.updated)):
 				v.Violate(m.Subject(), path+".status", now.status+" after "+before.status)
 			default:
 				v.Skip("the order of two messages is not known")

@@ -254,9 +254,25 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (foun
 
 // errorWords describes an error without its place.
 func errorWords(e *jsonschema.ValidationError) string {
-	switch e.ErrorKind.(type) {
+	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return "matches none of the allowed forms"
+	case *kind.Pattern:
+		return quoteShort(k.Got) + " does not match the pattern " + quoteShort(k.Want)
+	case *kind.Enum:
+		all := make([]string, len(k.Want))
+		for i, v := range k.Want {
+			all[i] = quoteShort(v)
+		}
+		return quoteShort(k.Got) + " is not one of " + strings.Join(all, ", ")
+	case *kind.Format:
+		name := k.Want
+		if name == "regex" {
+			name = "regular expression"
+		}
+		return fmt.Sprintf("%s is not a valid %s: %v", quoteShort(k.Got), name, k.Err)
+	case *kind.RefCycle:
+		return fmt.Sprintf("the $ref %q leads back to itself", strings.TrimPrefix(k.URL, schemaURL))
 	}
 	return e.ErrorKind.LocalizedString(english)
 }

@@ -14,14 +14,15 @@ import (
 
 // A Recording is a recording that was checked.
 type Recording struct {
-	// Name is its label, and File the file that was named, with slashes; "" if it was
-	// named otherwise.
+	// Name is its label, and File its path, with slashes; "" if it is not a file.
 	Name, File string
 	// Lines are the lines of frames in File, nil if it is not a text.
 	Lines map[uint64]int
 	*check.Report
 	// Gates are the outcomes of the filters that must or must not match.
 	Gates []Gate
+	// Error is why the recording could not be read, "" if it could. Report is then empty.
+	Error string
 }
 
 // A Gate is a filter that something, or nothing, must match.
@@ -83,6 +84,9 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 	var suites []junit.Suite
 	for _, r := range all {
 		s := junit.Suite{Name: escape.Escape(r.Name)}
+		if r.Error != "" {
+			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "read the recording", Error: &junit.Message{Message: escape.Escape(r.Error)}})
+		}
 		byRule := map[string][]*check.Finding{}
 		for _, f := range r.Findings {
 			byRule[f.Rule.ID] = append(byRule[f.Rule.ID], f)
@@ -130,9 +134,12 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 	var b strings.Builder
 	for _, r := range all {
 		fmt.Fprintf(&b, "### %s\n\n", markdown.Replace(escape.Escape(r.Name)))
-		if len(r.Findings) == 0 {
+		switch {
+		case r.Error != "":
+			fmt.Fprintf(&b, "Could not be read: %s\n\n", markdown.Replace(escape.Escape(r.Error)))
+		case len(r.Findings) == 0:
 			b.WriteString("No findings.\n\n")
-		} else {
+		default:
 			b.WriteString("| | class | rule | finding | frames |\n|---|---|---|---|---|\n")
 		}
 		rows, left := r.rows()
@@ -162,6 +169,9 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, r := range all {
+		if r.Error != "" {
+			fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.Escape(r.Error)))
+		}
 		rows, left := r.rows()
 		for _, f := range rows {
 			level := "notice"
@@ -172,8 +182,11 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 				level = "warning"
 			}
 			title := fmt.Sprintf("title=%s", property.Replace(f.Rule.ID+" "+f.Class.String()))
-			if r.File != "" {
+			switch {
+			case r.File != "" && r.Lines != nil:
 				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(r.File), r.line(f)) + title
+			case r.File != "":
+				title = fmt.Sprintf("file=%s,", property.Replace(r.File)) + title
 			}
 			fmt.Fprintf(&b, "::%s %s::%s\n", level, title, data.Replace(frames(f)+" "+words(f)+" ("+f.Rule.Fix+")"))
 		}

@@ -79,6 +79,20 @@ func TestSARIF(t *testing.T) {
 			t.Errorf("the place is missing:\n%s", text)
 		}
 	}
+	if text := write(t, SARIF, unread); !strings.Contains(text, `"executionSuccessful": false`) || !strings.Contains(text, "open x: not a recording") {
+		t.Errorf("the error is missing:\n%s", text)
+	}
+	for file, want := range map[string]string{
+		"/a b/x.mcptap": `"uri": "file:///a%20b/x.mcptap"`,
+		"C:/x.mcptap":   `"uri": "file:///C:/x.mcptap"`,
+		"x.mcptap":      `"uri": "x.mcptap"`,
+	} {
+		r := sample(1)
+		r[0].File, r[0].Lines = file, nil
+		if text := write(t, SARIF, r); !strings.Contains(text, want) || strings.Contains(text, "startLine") {
+			t.Errorf("%s: the place is wrong:\n%s", file, text)
+		}
+	}
 	if json.Valid([]byte(`{"version":"2.1.0"}`)) {
 		v, _ := jsonschema.UnmarshalJSON(strings.NewReader(`{"version":"2.1.0"}`))
 		if schema.Validate(v) == nil {
@@ -101,6 +115,22 @@ func TestJUnit(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
+	}
+}
+
+// unread is a recording that could not be read.
+var unread = []Recording{{Name: "x", Report: &check.Report{}, Error: "open x: not a recording\x1b"}}
+
+func TestUnreadRecording(t *testing.T) {
+	for want, f := range map[string]Format{
+		`<error message="open x: not a recording`: JUnit, "Could not be read: open x": Markdown, "::error title=mcptap check::open x": GitHub,
+	} {
+		if text := write(t, f, unread); !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if text := write(t, JUnit, unread); !strings.Contains(text, `errors="1"`) {
+		t.Errorf("no error is counted:\n%s", text)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // MaxSARIF is the maximum number of results: code scanning services show no more.
@@ -34,8 +35,12 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 		findings = findings[:MaxSARIF]
 		notes = append(notes, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are left out", n)}})
 	}
-	failed := false
+	failed, read := false, true
 	for _, r := range all {
+		if r.Error != "" {
+			read = false
+			notes = append(notes, object{"level": "error", "message": object{"text": escape.Escape(r.Error)}})
+		}
 		for _, g := range r.Gates {
 			if g.Failed {
 				failed = true
@@ -70,15 +75,18 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 		"runs": []object{{
 			"tool": object{"driver": object{"name": "mcptap", "informationUri": "https://github.com/mcptap/mcptap", "rules": rules}},
 			"invocations": []object{{
-				"executionSuccessful": true, "exitCode": exit(failed), "toolExecutionNotifications": notes,
+				"executionSuccessful": read, "exitCode": exit(failed, read), "toolExecutionNotifications": notes,
 			}},
 			"results": results,
 		}},
 	})
 }
 
-func exit(failed bool) int {
-	if failed {
+func exit(failed, read bool) int {
+	switch {
+	case !read:
+		return 2
+	case failed:
 		return 1
 	}
 	return 0
@@ -104,11 +112,22 @@ func (r *Recording) location(f *check.Finding) object {
 	}
 	at := object{"logicalLocations": []object{{"fullyQualifiedName": fmt.Sprintf("%s#%d", r.Name, frame), "kind": "member"}}}
 	if r.File != "" {
-		physical := object{"artifactLocation": object{"uri": (&url.URL{Path: r.File}).String()}}
+		physical := object{"artifactLocation": object{"uri": uriOf(r.File)}}
 		if r.Lines != nil {
 			physical["region"] = object{"startLine": r.line(f)}
 		}
 		at["physicalLocation"] = physical
 	}
 	return at
+}
+
+// uriOf returns the URI of a path with slashes: a relative one, or a file URI.
+func uriOf(file string) string {
+	switch {
+	case len(file) > 1 && file[1] == ':': // a drive
+		return (&url.URL{Scheme: "file", Path: "/" + file}).String()
+	case file[0] == '/':
+		return (&url.URL{Scheme: "file", Path: file}).String()
+	}
+	return (&url.URL{Path: file}).String()
 }

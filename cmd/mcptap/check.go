@@ -63,6 +63,7 @@ type checkOptions struct {
 	pinned  *check.Lock     // nil without --lock
 	known   *check.Baseline // nil without --baseline
 	last    *check.Checker  // of the last recording
+	path    string          // of the last recording
 	// accepted is how many findings the baseline has of the last recording.
 	accepted int
 }
@@ -83,6 +84,9 @@ func newCheck(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRecording,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.json && cmd.Flags().Changed("format") && o.format != "json" {
+				return fmt.Errorf("--json and --format %s cannot be combined", o.format)
+			}
 			if o.explain == "" {
 				if err := o.settings(a, cmd); err != nil {
 					return err
@@ -150,7 +154,8 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 		args, followed, ctx = []string{name}, ctx, context.WithoutCancel(ctx)
 	}
 	w := bufio.NewWriter(a.stdout)
-	failed, unread := false, 0
+	failed := false
+	var unread []error
 	var unjudged []string
 	var reports []*check.Report
 	var all []checkreport.Recording
@@ -158,11 +163,20 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	for i, arg := range args {
 		name, found, err := o.check(ctx, a, arg)
 		if err != nil {
-			if len(args) == 1 || ctx.Err() != nil {
+			if len(args) == 1 && o.format == "text" || ctx.Err() != nil {
 				return err
 			}
-			a.say(strings.Join(messages(err), "; "))
-			unread++
+			unread = append(unread, err)
+			text := strings.Join(messages(err), "; ")
+			if len(args) > 1 {
+				a.say(text)
+			}
+			if o.format == "json" {
+				if err := writeJSON(w, checkErrorJSON{1, "error", arg, text}); err != nil {
+					return err
+				}
+			}
+			all = append(all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 			continue
 		}
 		if found.Judged() == 0 && len(o.filters) == 0 && !o.updateLock {
@@ -202,13 +216,19 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
 		}
 	}
-	if err := errors.Join(w.Flush(), o.update(a, reports, rules)); err != nil {
+	err = w.Flush()
+	if len(reports) > 0 {
+		err = errors.Join(err, o.update(a, reports, rules))
+	}
+	if err != nil {
 		return err
 	}
 	switch {
 	case followed.Err() != nil:
 		return followed.Err()
-	case unread > 0:
+	case len(unread) == 1 && len(args) == 1:
+		return unread[0]
+	case len(unread) > 0:
 		return exitCode(exitFailure)
 	case failed:
 		return exitCode(exitNo)
@@ -228,7 +248,7 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 	}
 	if o.failOn != "none" {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
-			return 0, fmt.Errorf("--fail-on: %w", err)
+			return 0, fmt.Errorf("--fail-on: unknown class %s (want %s, none)", quote(o.failOn), strings.Join(check.Classes, ", "))
 		}
 	}
 	if o.live && o.format != "text" && o.format != "json" {
@@ -295,7 +315,7 @@ func (o *checkOptions) read() error {
 // same kind, and keeps what the recordings do not show.
 func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string]bool) error {
 	if o.updateLock && o.last != nil {
-		lock, err := o.newLock()
+		lock, err := o.newLock(a)
 		if err != nil {
 			return err
 		}
@@ -332,10 +352,23 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
 }
 
-// newLock returns what the server of the last recording offers.
-func (o *checkOptions) newLock() (*check.Lock, error) {
+// maxSeveral is how many names with several definitions are listed.
+const maxSeveral = 5
+
+// newLock returns what the server of the last recording offers, and warns of definitions that
+// are not pinned.
+func (o *checkOptions) newLock(a *app) (*check.Lock, error) {
 	if o.last.Cut() {
 		return nil, errors.New("the server offers too many or too large definitions to be pinned")
+	}
+	n := 0
+	o.last.Several(func(thing string, versions int, frames []uint64) {
+		if n++; n <= maxSeveral {
+			a.say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, frameList(frames)))
+		}
+	})
+	if n > maxSeveral {
+		a.say(fmt.Sprintf("warning: it offers several versions of %d more", n-maxSeveral))
 	}
 	return o.last.Pin(), nil
 }
@@ -383,8 +416,27 @@ func rulesOf(flag string, names []string) (rules []*check.Rule, err error) {
 	return rules, nil
 }
 
+// ruleIDs returns the ids of all rules.
+func ruleIDs() (ids []string) {
+	for _, r := range check.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// sayRules prints what the rules require that a filter names.
+func sayRules(a *app, query string) {
+	for _, id := range filter.Values(query, "rule") {
+		if r := check.Lookup(strings.ToLower(id)); r != nil {
+			a.say(r.ID + ": " + r.Text)
+		}
+	}
+}
+
+const hintRules = "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
+
 func unknownRule(flag, name string, ids []string) error {
-	hint := "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
+	hint := hintRules
 	if near := filter.Nearest(name, ids); near != "" {
 		hint = "did you mean " + near + "?"
 	}
@@ -453,6 +505,7 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	if err != nil {
 		return "", nil, err
 	}
+	o.path = file.Path()
 	last := info.Frames
 	var survey *session.Survey
 	if len(o.filters) > 0 || file.Session > 0 {
@@ -554,11 +607,7 @@ func surveyOf(ctx context.Context, file *recording.File, last uint64, duration t
 func (o *checkOptions) explainRule(a *app) error {
 	r := check.Lookup(o.explain)
 	if r == nil {
-		var ids []string
-		for _, r := range check.Rules() {
-			ids = append(ids, r.ID)
-		}
-		return unknownRule("--explain", o.explain, ids)
+		return unknownRule("--explain", o.explain, ruleIDs())
 	}
 	l := lines{w: a.stdout}
 	if o.json {

@@ -25,12 +25,25 @@ func (o *checkOptions) recording(arg, name string, found *check.Report) checkrep
 	for _, g := range o.filters {
 		r.Gates = append(r.Gates, checkreport.Gate{Text: g.words(), Failed: g.failed()})
 	}
-	if file, _, _ := strings.Cut(arg, "#"); recording.IsText(file) {
-		r.File, r.Lines = filepath.ToSlash(file), frameLines(file)
-	} else if _, err := os.Stat(file); err == nil {
-		r.File = filepath.ToSlash(file)
+	file, _, _ := strings.Cut(arg, "#")
+	if recording.IsText(file) {
+		r.Lines = frameLines(file)
+	} else if _, err := os.Stat(file); err != nil {
+		file = o.path // that of @last, or of a label
 	}
+	r.File = nearPath(file)
 	return r
+}
+
+// nearPath returns the path of a file with slashes, relative to the working directory if it is
+// below that: build servers know files by such paths.
+func nearPath(file string) string {
+	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
+		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
+			file = rel
+		}
+	}
+	return filepath.ToSlash(file)
 }
 
 // frameLines returns the lines of a text on which its frames begin. Without them, findings
@@ -139,15 +152,20 @@ func writeRule(l *lines, r *check.Rule, width int) {
 
 // findingWords describes a finding, escaped: where it is, how often, and what offends.
 func findingWords(f *check.Finding) string {
-	var frames []string
-	for _, n := range f.Frames {
-		frames = append(frames, fmt.Sprintf("#%d", n))
-	}
-	where := strings.Join(frames, " ")
+	where := frameList(f.Frames)
 	if f.Count > uint64(len(f.Frames)) {
 		where += fmt.Sprintf(" … (%d×)", f.Count)
 	}
 	return escape(joinWords("  ", where, joinWords(" ", f.Subject, f.Path), f.Text))
+}
+
+// frameList returns the numbers of frames as they are printed.
+func frameList(frames []uint64) string {
+	words := make([]string, len(frames))
+	for i, n := range frames {
+		words[i] = fmt.Sprintf("#%d", n)
+	}
+	return strings.Join(words, " ")
 }
 
 // words describes the outcome of a gate, escaped.
@@ -285,6 +303,14 @@ type gateJSON struct {
 	Frames    uint64 `json:"frames"` // that match
 	First     uint64 `json:"first,omitempty"`
 	Failed    bool   `json:"failed"`
+}
+
+// A checkErrorJSON is a recording that could not be read in `check --json`.
+type checkErrorJSON struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"` // error
+	Recording string `json:"recording"`
+	Error     string `json:"error"`
 }
 
 // A ruleJSON is a rule in `check --explain --json`.

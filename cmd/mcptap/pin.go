@@ -15,8 +15,9 @@ import (
 
 const pinLong = `Writes what the server of a recording offers, as JSON that is made to be reviewed and
 committed: its name, instructions and capabilities, and the definitions of its tools,
-prompts, resources and resource templates. Of a list that was requested several times,
-the last counts; what was not requested is not pinned.
+prompts, resources and resource templates, of all lists that were requested. Of a tool
+that was offered in several versions the last is pinned, and a warning names it. What was
+not requested is not pinned.
 
 ` + "`mcptap check REC --lock FILE`" + ` reports what has changed, with the meaning of the
 change; --locked also fails for what is not pinned, and --update-lock writes the file.`
@@ -52,7 +53,7 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	if _, _, err := c.check(ctx, a, arg); err != nil {
 		return err
 	}
-	lock, err := c.newLock()
+	lock, err := c.newLock(a)
 	if err != nil {
 		return fmt.Errorf("pin %s: %w", quote(arg), err)
 	}

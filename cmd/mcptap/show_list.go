@@ -6,8 +6,11 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -58,6 +61,9 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	})
 	l.out = l.printer(a, info)
 	if sel.Needs(filter.NeedFindings) {
+		if !o.json {
+			sayRules(a, sel.Filter.String())
+		}
 		if l.Findings, err = findingsOf(ctx, rec, info.Frames); err != nil {
 			return nil, err
 		}
@@ -237,8 +243,12 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 	}
 	a.say(text)
 	if l.Filter != nil {
-		if near := filter.Suggest(l.Filter.String(), a.seen(ctx, l.rec.Path())); near != "" {
+		near := filter.Suggest(l.Filter.String(), a.seen(ctx, l.rec.Path()))
+		switch {
+		case near != "":
 			a.say("hint: did you mean " + near + "?")
+		case slices.ContainsFunc(filter.Values(l.Filter.String(), "rule"), func(id string) bool { return check.Lookup(strings.ToLower(id)) == nil }):
+			a.say("hint: " + hintRules)
 		}
 	}
 	return exitCode(exitNo)

@@ -270,7 +270,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 		}
 	}
 	return filter.Seen{Methods: frequent(counts[0]), Tools: frequent(counts[1]), Prompts: frequent(counts[2]),
-		URIs: frequent(counts[3])}
+		URIs: frequent(counts[3]), Rules: ruleIDs()}
 }
 
 func frequent(counts map[string]int) []string {

@@ -54,6 +54,10 @@ func size(s check.Size) string {
 	return formatSize(int64(s.Bytes))
 }
 
+// contextName returns the name of a tool or server, escaped, and cut so that one name does not
+// widen the table. --json has the whole name.
+func contextName(name string) string { return fit(escape(name), 64) }
+
 func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error {
 	l := lines{w: w}
 	for _, list := range c.Lists() {
@@ -62,9 +66,9 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 			name = "server"
 		}
 		if list.Requested == 0 {
-			l.printf("%s: no tools/list", escape(name))
+			l.printf("%s: no tools/list", contextName(name))
 		} else {
-			l.printf("%s: %s, tools/list has %s, %s tokens, requested %s", escape(name), plural(len(list.Tools), "tool", "tools"), formatSize(int64(list.Whole.Bytes)), tokens(list.Whole), plural(list.Requested, "time", "times"))
+			l.printf("%s: %s, tools/list has %s, %s tokens, requested %s", contextName(name), plural(len(list.Tools), "tool", "tools"), formatSize(int64(list.Whole.Bytes)), tokens(list.Whole), plural(list.Requested, "time", "times"))
 		}
 		if list.Different > 0 {
 			l.printf(", %s", plural(list.Different, "change", "changes"))
@@ -76,7 +80,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 		var rows [][]cell
 		for _, d := range list.Tools {
 			rows = append(rows, []cell{
-				{escape(d.Name), bold}, {size(d.Whole), plain}, {tokens(d.Whole), plain}, {size(d.Description), dim}, {size(d.Schema), dim},
+				{contextName(d.Name), bold}, {size(d.Whole), plain}, {tokens(d.Whole), plain}, {size(d.Description), dim}, {size(d.Schema), dim},
 			})
 		}
 		if len(rows) > 0 {
@@ -90,7 +94,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 	var rows [][]cell
 	for _, r := range c.Results() {
 		rows = append(rows, []cell{
-			{escape(r.Name), bold}, {strconv.FormatUint(r.Count(), 10), plain}, {formatSize(int64(r.Quantile(500))), plain}, {formatSize(int64(r.Quantile(950))), plain},
+			{contextName(r.Name), bold}, {strconv.FormatUint(r.Count(), 10), plain}, {formatSize(int64(r.Quantile(500))), plain}, {formatSize(int64(r.Quantile(950))), plain},
 			{size(r.Largest), plain}, {tokens(r.Largest), plain}, {"#" + strconv.FormatUint(r.Frame(), 10), dim},
 		})
 	}

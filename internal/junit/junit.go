@@ -13,11 +13,13 @@ type Suite struct {
 	Cases []Case
 }
 
-// A Case is a test case. It passed if it neither failed nor was skipped.
+// A Case is a test case. It passed if it neither failed nor was skipped. With Error it could not
+// be run.
 type Case struct {
 	Class   string   `xml:"classname,attr"`
 	Name    string   `xml:"name,attr"`
 	Time    string   `xml:"time,attr,omitempty"` // in seconds
+	Error   *Message `xml:"error,omitempty"`
 	Failure *Message `xml:"failure,omitempty"`
 	Skipped *Message `xml:"skipped,omitempty"`
 	Out     string   `xml:"system-out,omitempty"`
@@ -34,6 +36,7 @@ type Message struct {
 type counts struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr,omitempty"`
 	Skipped  int `xml:"skipped,attr,omitempty"`
 }
 
@@ -56,14 +59,18 @@ func Write(w io.Writer, name string, suites []Suite) error {
 		for _, c := range s.Cases {
 			n := max(c.Count, 1)
 			x.Tests += n
-			if c.Failure != nil {
+			switch {
+			case c.Error != nil:
+				x.Errors += n
+			case c.Failure != nil:
 				x.Failures += n
-			} else if c.Skipped != nil {
+			case c.Skipped != nil:
 				x.Skipped += n
 			}
 		}
 		doc.Tests += x.Tests
 		doc.Failures += x.Failures
+		doc.Errors += x.Errors
 		doc.Skipped += x.Skipped
 		doc.Suites = append(doc.Suites, x)
 	}

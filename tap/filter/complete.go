@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"strings"
 
@@ -70,31 +71,57 @@ func lastTerm(query string) (t term, open int) {
 // as a tool, that a recording does not have but for a typing error, as a term. It is "" if there
 // is none.
 func Suggest(query string, seen Seen) string {
-	p := parser{q: query}
-	for p.i < len(query) {
-		from := p.i
-		if strings.IndexByte(spaces+"()-", query[from]) >= 0 {
-			p.i++
+	for t := range terms(query) {
+		if t.key.seen == nil {
 			continue
 		}
-		t, err := p.term()
-		if p.i = max(p.i, from+1); err != nil || t.key == nil || t.key.seen == nil {
-			continue
+		var names, lower []string
+		for _, s := range t.key.seen(seen) {
+			if escape.Clean(s) {
+				names, lower = append(names, s), append(lower, strings.ToLower(s))
+			}
 		}
-		names := t.key.seen(seen)
 		for _, v := range t.values {
 			known := func(s string) bool { return strings.EqualFold(s, v.text) }
 			if v.form == pattern || strings.Contains(v.text, "*") || slices.ContainsFunc(names, known) {
 				continue
 			}
-			for _, s := range names {
-				if Nearest(v.text, []string{strings.ToLower(s)}) != "" && escape.Clean(s) {
-					return t.key.name + ":" + asValue(s)
-				}
+			if i := slices.Index(lower, Nearest(v.text, lower)); i >= 0 {
+				return t.key.name + ":" + asValue(names[i])
 			}
 		}
 	}
 	return ""
+}
+
+// Values returns the values of a key in a query that are neither patterns nor have a *.
+func Values(query, key string) (all []string) {
+	for t := range terms(query) {
+		for _, v := range t.values {
+			if t.key.name == key && v.form != pattern && !strings.Contains(v.text, "*") {
+				all = append(all, v.text)
+			}
+		}
+	}
+	return all
+}
+
+// terms yields the terms with a key.
+func terms(query string) iter.Seq[term] {
+	return func(yield func(term) bool) {
+		p := parser{q: query}
+		for p.i < len(query) {
+			from := p.i
+			if strings.IndexByte(spaces+"()-", query[from]) >= 0 {
+				p.i++
+				continue
+			}
+			t, err := p.term()
+			if p.i = max(p.i, from+1); err == nil && t.key != nil && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 type completer struct {

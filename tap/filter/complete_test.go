@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -127,7 +128,7 @@ func TestCompleteIsBounded(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	seen := Seen{Tools: []string{"forecast", "getWeather", "esc\x1b"}, Methods: []string{"tools/call"}}
+	seen := Seen{Tools: []string{"forecast", "getWeather", "esc\x1b"}, Methods: []string{"tools/call"}, Rules: []string{"cap-07", "rpc-07"}}
 	for query, want := range map[string]string{
 		"tool:forcast":                           "tool:forecast",
 		"is:error (tool:echo,getweathr OR x)":    "tool:getWeather",
@@ -136,10 +137,17 @@ func TestSuggest(t *testing.T) {
 		"tool:fore* forcast":                     "",
 		"tool:esc":                               "",
 		"tool:":                                  "",
+		"rule:rcp-07":                            "rule:rpc-07",
 		"":                                       "",
 	} {
 		if got := Suggest(query, seen); got != want {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	if got := Values(`-rule:RPC-07 (tool:x rule:a,b*,"c d" OR rule:/e/) rule:`, "rule"); !slices.Equal(got, []string{"RPC-07", "a", "c d"}) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -53,7 +53,7 @@ var keys = []*key{
 	{name: "at", help: "the time since the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
 		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.At, 0)), true }},
 	{name: "rule", help: "a rule of `mcptap check` that the frame violates", examples: []string{"rule:rpc-07", "rule:feat-*"},
-		needs: NeedFindings, texts: func(it *Item) []string { return it.Rules }},
+		needs: NeedFindings, texts: func(it *Item) []string { return it.Rules }, seen: func(s Seen) []string { return s.Rules }},
 	{name: "seq", help: "the frame number", examples: []string{"seq:17", "seq:10..20"},
 		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Seq, true }},
 }
@@ -99,6 +99,8 @@ func nearestKey(name string) string {
 // lists may be empty.
 type Seen struct {
 	Methods, Tools, Prompts, URIs, Sessions, Revisions []string
+	// Rules are the ids of the rules of package check.
+	Rules []string
 }
 
 // seenMethods returns all known methods if there are none in the recording.

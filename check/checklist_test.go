@@ -1,0 +1,44 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// A call that gets no response, or one with another id, is wrong in all topics that it shows.
+func TestChecklistOfLostCalls(t *testing.T) {
+	const start = "= D\n" + `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}` + "\n"
+	for script, want := range map[string]string{
+		start + `< {"jsonrpc":"2.0","id":"1","error":{"code":-32602,"message":"no such tool"}}` + "\n":                "errors (rpc-07), tools (rpc-07)",
+		start + `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}` + "\n" + call(2) + stop: "errors (rpc-14), tools (rpc-14)",
+		start + "+11s\n" + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n" + call(2) + stop:               "timeouts (rpc-14), tools (rpc-14)",
+		start + `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}` + "\n" + stop:           "",
+	} {
+		var tracker session.Tracker
+		c := New(Rules())
+		for _, f := range frames(t, script) {
+			c.Add(tracker.Add(&f))
+		}
+		var wrong []string
+		for _, it := range c.Checklist(c.Report(tracker.Open())) {
+			if it.State == "wrong" {
+				wrong = append(wrong, it.Topic+" ("+strings.Join(it.Rules, " ")+")")
+			}
+		}
+		if got := strings.Join(wrong, ", "); got != want {
+			t.Errorf("got %q, want %q of\n%s", got, want, script)
+		}
+	}
+}
+
+// stop ends a session in good order.
+const stop = `. {"event":"eof","lane":"to_server"}
+. {"event":"exit"}
+`
+
+func call(id int) string {
+	return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"b"}}`+"\n", id)
+}
