@@ -144,6 +144,25 @@ var rulesHTTP = []Rule{
 		}),
 	},
 	{
+		ID: "http-20", Class: "must", In: "B-D", Side: "server", Transport: "http",
+		Text:   "A session id has only visible ASCII characters, 0x21 to 0x7E.",
+		Source: sourceSessions,
+		Fix:    "Use a UUID.",
+		New: streamable(func(x *Exchange, v *Verdict) {
+			if !x.answered(2) {
+				return
+			}
+			for _, id := range Field(x.Response, sessionField) {
+				visible := id != "" && strings.IndexFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7E }) < 0
+				if isMasked(id) {
+					v.Skip("the value is masked")
+				} else {
+					v.Check(visible, sessionField, "", strconv.Quote(id))
+				}
+			}
+		}),
+	},
+	{
 		ID: "http-21", Class: "must", In: "B-D", Side: "client", Transport: "http",
 		Text:   "Once issued, the session id is in the header of every later request of the client to the endpoint, except a new initialize.",
 		Source: sourceSessions,
