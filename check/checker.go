@@ -122,7 +122,7 @@ type Request struct {
 	Params   jsonrpc.Value
 	ID       []byte
 	asked    map[string]*Request // requests for input in its results, by their keys
-	params   once[pair]
+	params   members
 	Revision jsonrpc.Revision
 	Exchange uint64
 }
@@ -144,7 +144,9 @@ type Message struct {
 	Request *Request
 
 	// What several rules ask for is read once.
-	envelope, params, result once[pair]
+	text                     jsonrpc.Value // see Envelope
+	readText                 bool
+	envelope, params, result members
 	blocks                   once[block]
 	metas                    once[meta]
 	subject                  string
@@ -162,6 +164,13 @@ func (m *Message) Problem() jsonrpc.Value { return jsonrpc.Value(m.Error) }
 // Envelope returns the text of the whole message, nil if the frame is not JSON. It is that of
 // the element for a message of a batch, and nil for an embedded message.
 func (m *Message) Envelope() jsonrpc.Value {
+	if !m.readText {
+		m.readText, m.text = true, m.readEnvelope()
+	}
+	return m.text
+}
+
+func (m *Message) readEnvelope() jsonrpc.Value {
 	if m.Path != "$" {
 		return nil
 	}
@@ -419,7 +428,7 @@ func (s *Session) declared(m *Message) jsonrpc.Revision {
 		return jsonrpc.Revision(own)
 	case m.Method == "initialize":
 		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
-	case m.Method == "server/discover" && m.Entry.Revision() == "":
+	case m.Method == "server/discover" && indexOf(m.Entry.Revision()) < 0:
 		return jsonrpc.Rev20260728 // the only one that has it
 	}
 	return m.Entry.Revision()

@@ -2,6 +2,9 @@ package check
 
 import "github.com/mcptap/mcptap/tap/jsonrpc"
 
+// few is how many parts of a message, or members of an object, are kept.
+const few = 64
+
 // once keeps the parts of a message that several rules ask for, if they are not many.
 type once[T any] struct {
 	read, many bool
@@ -10,9 +13,8 @@ type once[T any] struct {
 
 // each yields what all yields, which must be the same each time.
 func (o *once[T]) each(all func(yield func(T) bool), yield func(T) bool) {
-	const few = 64
 	if !o.read {
-		o.read, o.parts = true, make([]T, 0, 4)
+		o.read, o.parts = true, make([]T, 0, 2)
 		for part := range all {
 			if o.many = len(o.parts) == few; o.many {
 				o.parts = nil
@@ -32,40 +34,48 @@ func (o *once[T]) each(all func(yield func(T) bool), yield func(T) bool) {
 	}
 }
 
-// A pair is a member of an object.
-type pair struct {
+// members are those of an object, read when one is asked for.
+type members struct {
+	read, many bool // many: more than few, and all is not complete
+	all        []namedValue
+}
+
+type namedValue struct {
 	name  []byte
 	value jsonrpc.Value
 }
 
-// get is like [jsonrpc.Value.Get].
-func get(o *once[pair], object jsonrpc.Value, name string) (value jsonrpc.Value) {
-	if !o.read {
-		o.each(func(yield func(pair) bool) {
-			if object.IsObject() {
-				object.Each(func(name []byte, value jsonrpc.Value) bool { return yield(pair{name, value}) })
+// get is like [jsonrpc.Value.Get]. The object must be the same each time.
+func (o *members) get(object jsonrpc.Value, name string) (value jsonrpc.Value) {
+	if !o.read && object.IsObject() {
+		o.all = make([]namedValue, 0, 6)
+		for name, value := range object.Each {
+			if o.many = len(o.all) == few; o.many {
+				break
 			}
-		}, func(pair) bool { return false })
+			o.all = append(o.all, namedValue{name, value})
+		}
 	}
+	o.read = true
 	if o.many {
 		return object.Get(name)
 	}
-	for i := range o.parts {
-		if string(o.parts[i].name) == name {
-			value = o.parts[i].value
+	for i := range o.all {
+		if string(o.all[i].name) == name {
+			value = o.all[i].value
 		}
 	}
 	return value
 }
 
 // Top returns a member of the message itself, see [Message.Envelope].
-func (m *Message) Top(name string) jsonrpc.Value { return get(&m.envelope, m.Envelope(), name) }
+func (m *Message) Top(name string) jsonrpc.Value { return m.envelope.get(m.Envelope(), name) }
 
 // Param returns a member of the params, and Member one of the result.
-func (m *Message) Param(name string) jsonrpc.Value { return get(&m.params, m.Parameters(), name) }
+func (m *Message) Param(name string) jsonrpc.Value { return m.params.get(m.Parameters(), name) }
 
 // Member returns a member of the result: see [Message.Param].
-func (m *Message) Member(name string) jsonrpc.Value { return get(&m.result, m.Outcome(), name) }
+func (m *Message) Member(name string) jsonrpc.Value { return m.result.get(m.Outcome(), name) }
 
 // Param returns a member of the params.
-func (r *Request) Param(name string) jsonrpc.Value { return get(&r.params, r.Params, name) }
+func (r *Request) Param(name string) jsonrpc.Value { return r.params.get(r.Params, name) }
