@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -144,6 +145,7 @@ type Message struct {
 	Request *Request
 
 	// What several rules ask for is read once.
+	cut                      bool          // some parts that a rule asked for are left out
 	text                     jsonrpc.Value // see Envelope
 	readText                 bool
 	envelope, params, result members
@@ -485,7 +487,10 @@ func (s selection) judge(m *Message) {
 			continue
 		}
 		v.method = method
-		j.Message(m, v)
+		if j.Message(m, v); m.cut {
+			v.Skip(fmt.Sprintf("only the first %d parts of a message are judged", maxParts))
+			m.cut = false
+		}
 	}
 }
 

@@ -2,37 +2,32 @@ package check
 
 import "github.com/mcptap/mcptap/tap/jsonrpc"
 
-// few is how many parts of a message, or members of an object, are kept.
-const few = 64
+// maxParts is how many parts of a message, such as content blocks, are judged.
+const maxParts = 100_000
 
-// once keeps the parts of a message that several rules ask for, if they are not many.
+// once keeps the parts of a message that several rules ask for.
 type once[T any] struct {
-	read, many bool
-	parts      []T
+	read, cut bool // cut: there are more than maxParts
+	parts     []T
 }
 
-// each yields what all yields, which must be the same each time.
-func (o *once[T]) each(all func(yield func(T) bool), yield func(T) bool) {
+// all returns the parts, which read yields the first time.
+func (o *once[T]) all(m *Message, read func(yield func(T) bool)) []T {
 	if !o.read {
-		o.read, o.parts = true, make([]T, 0, 2)
-		for part := range all {
-			if o.many = len(o.parts) == few; o.many {
-				o.parts = nil
-				break
+		o.read = true
+		read(func(part T) bool {
+			if o.cut = len(o.parts) == maxParts; !o.cut {
+				o.parts = append(o.parts, part)
 			}
-			o.parts = append(o.parts, part)
-		}
+			return !o.cut
+		})
 	}
-	if o.many {
-		all(yield)
-		return
-	}
-	for i := range o.parts {
-		if !yield(o.parts[i]) {
-			return
-		}
-	}
+	m.cut = m.cut || o.cut
+	return o.parts
 }
+
+// few is how many members of an object are kept.
+const few = 64
 
 // members are those of an object, read when one is asked for.
 type members struct {

@@ -61,6 +61,9 @@ func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool 
 	return v.want(value, classes, subject, path)
 }
 
+// beginning returns as much of a value as a finding may have.
+func beginning(v jsonrpc.Value) string { return string(v[:min(len(v), maxText+1)]) }
+
 // isNull reports whether a value is null.
 func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
 
@@ -177,8 +180,8 @@ func eachDefinition(judge func(m *Message, d definition, v *Verdict), on ...stri
 type block struct {
 	jsonrpc.Value
 	path string
-	// place is where it stands: tool, prompt or sampling.
-	place string
+	// place is where it stands: tool, prompt or sampling, and kind its type.
+	place, kind string
 }
 
 // onContent selects the messages that have content blocks.
@@ -186,8 +189,8 @@ var onContent = []string{
 	"result tools/call", "result prompts/get", "result tasks/result", "request sampling/createMessage", "result sampling/createMessage",
 }
 
-// allBlocks yields the content blocks of a message that onContent selects.
-func (m *Message) allBlocks(yield func(block) bool) { m.blocks.each(m.readBlocks, yield) }
+// allBlocks returns the content blocks of a message that onContent selects.
+func (m *Message) allBlocks() []block { return m.blocks.all(m, m.readBlocks) }
 
 func (m *Message) readBlocks(yield func(block) bool) {
 	method := m.Method
@@ -231,10 +234,11 @@ func blocksOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool 
 }
 
 func blockOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
-	if !yield(block{v, path, place}) {
+	kind := v.Get("type").Decoded()
+	if !yield(block{v, path, place, kind}) {
 		return false
 	}
-	if place != "sampling" || v.Get("type").Decoded() != "tool_result" {
+	if place != "sampling" || kind != "tool_result" {
 		return true
 	}
 	return blocksOf(v.Get("content"), path+".content", "tool", yield)
@@ -243,7 +247,7 @@ func blockOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
 // eachBlock returns New for a rule that judges one content block after the other.
 func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		for b := range m.allBlocks {
+		for _, b := range m.allBlocks() {
 			judge(m, b, v)
 		}
 	}, onContent...)

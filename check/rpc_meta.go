@@ -36,9 +36,9 @@ type meta struct {
 	subject, path string
 }
 
-// allMetas yields each _meta in a message. Data of tools, in which a _meta may mean anything,
+// allMetas returns each _meta in a message. Data of tools, in which a _meta may mean anything,
 // is not looked at.
-func (m *Message) allMetas(yield func(meta) bool) { m.metas.each(m.readMetas, yield) }
+func (m *Message) allMetas() []meta { return m.metas.all(m, m.readMetas) }
 
 func (m *Message) readMetas(yield func(meta) bool) {
 	if text := m.Entry.Frame.Raw; !bytes.Contains(text, []byte("_meta")) && bytes.IndexByte(text, '\\') < 0 {

@@ -183,8 +183,8 @@ var rulesCapability = []Rule{
 		Source: "C-E:server/tools#embedded-resources",
 		Fix:    "Declare resources, or return text or a link.",
 		New: each(func(m *Message, v *Verdict) {
-			for b := range m.allBlocks {
-				if b.Get("type").Decoded() == "resource" {
+			for _, b := range m.allBlocks() {
+				if b.kind == "resource" {
 					v.required(m, m.Session.Server, "resources")
 					return
 				}

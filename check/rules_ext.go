@@ -257,8 +257,11 @@ func tasksPolled(*Session) Hooks {
 	last := bounded.Map[string, time.Duration]{Max: maxRequests}     // requests
 	return Hooks{
 		Watch: func(m *Message) {
-			id := m.Member("taskId").Decoded()
-			if ms, err := strconv.ParseUint(string(m.Member("pollIntervalMs")), 10, 31); m.Kind == jsonrpc.Response && m.Lane == tap.ToClient && err == nil && len(id) <= jsonrpc.MaxSubject {
+			id, every := m.Member("taskId").Decoded(), m.Member("pollIntervalMs")
+			if every == nil {
+				return
+			}
+			if ms, err := strconv.ParseUint(string(every), 10, 31); m.Kind == jsonrpc.Response && m.Lane == tap.ToClient && err == nil && len(id) <= jsonrpc.MaxSubject {
 				interval.Put(strings.Clone(id), time.Duration(ms)*time.Millisecond)
 			}
 		},

@@ -305,8 +305,8 @@ var rulesFeature = []Rule{
 			if m.Request.Method == "resources/read" {
 				return
 			}
-			for b := range m.allBlocks {
-				if b.Get("type").Decoded() == "resource_link" {
+			for _, b := range m.allBlocks() {
+				if b.kind == "resource_link" {
 					judge(b.Get("uri"), m.Subject(), b.path+".uri")
 				}
 			}
@@ -371,9 +371,9 @@ func structuredAsText(m *Message, v *Verdict) {
 		return
 	}
 	masked := isMasked(structured)
-	for b := range m.allBlocks {
+	for _, b := range m.allBlocks() {
 		value := b.Get("text")
-		if b.Get("type").Decoded() != "text" || value.Class() != '"' {
+		if b.kind != "text" || value.Class() != '"' {
 			continue
 		}
 		masked = masked || isMasked(value)
@@ -392,7 +392,7 @@ func structuredAsText(m *Message, v *Verdict) {
 // knownType judges feat-10.
 func knownType(rev jsonrpc.Revision, b block) bool {
 	first := jsonrpc.Rev20241105
-	switch t, sampling := b.Get("type").Decoded(), b.place == "sampling"; {
+	switch t, sampling := b.kind, b.place == "sampling"; {
 	case t == "text", t == "image", t == "resource" && !sampling:
 	case t == "audio":
 		first = jsonrpc.Rev20250326
@@ -416,8 +416,8 @@ func eachContents(m *Message, judge func(contents jsonrpc.Value, path string)) {
 		}
 		return
 	}
-	for b := range m.allBlocks {
-		if c := b.Get("resource"); c.IsObject() && b.Get("type").Decoded() == "resource" {
+	for _, b := range m.allBlocks() {
+		if c := b.Get("resource"); b.kind == "resource" && c.IsObject() {
 			judge(c, b.path+".resource")
 		}
 	}
@@ -445,8 +445,8 @@ func binaries(m *Message, v *Verdict) {
 	if m.Request != nil && m.Request.Method == "resources/read" {
 		return
 	}
-	for b := range m.allBlocks {
-		if t := b.Get("type").Decoded(); t == "image" || t == "audio" {
+	for _, b := range m.allBlocks() {
+		if t := b.kind; t == "image" || t == "audio" {
 			judge(b.Get("data"), b.path+".data")
 		}
 	}

@@ -342,16 +342,16 @@ func asksAgain(*Session) Hooks {
 	incomplete.Max = maxWaits
 	watch := func(m *Message) {
 		c.watch(m)
-		found := m.Parameters().Members("inputResponses", "requestState")
-		if m.Kind != jsonrpc.Request || m.Path != "$" || len(found) == 0 {
+		responses, state := m.Param("inputResponses"), m.Param("requestState")
+		if m.Kind != jsonrpc.Request || m.Path != "$" || responses == nil && state == nil {
 			return
 		}
-		w, _, _ := c.take(m, string(jsonrpc.AppendKey(nil, found["requestState"])))
+		w, _, _ := c.take(m, string(jsonrpc.AppendKey(nil, state)))
 		if w == nil || w.more {
 			return
 		}
 		missing := len(w.asked)
-		for name := range found["inputResponses"].Each {
+		for name := range responses.Each {
 			if _, asked := w.asked[string(name)]; asked {
 				missing--
 			}

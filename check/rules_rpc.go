@@ -151,7 +151,7 @@ var rulesRPC = []Rule{
 		Fix:    "Wrap the value in the result object of the method; an empty result is {}.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" { // else mrtr-07
-				v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", string(m.Result))
+				v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", beginning(m.Outcome()))
 			}
 		}, "result"),
 	},
@@ -223,7 +223,7 @@ var rulesRPC = []Rule{
 		Fix:    "Send {} or leave params out.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" && m.Params != nil {
-				v.Check(m.Parameters().IsObject(), m.Method, "$.params", string(m.Params))
+				v.Check(m.Parameters().IsObject(), m.Method, "$.params", beginning(m.Parameters()))
 			}
 		}, "request", "notification"),
 	},
@@ -381,7 +381,7 @@ var rulesRPC = []Rule{
 		Source: "schema Result, Request, Notification; observed: TypeScript SDK drops a response with a null _meta, servers do not answer such a request",
 		Fix:    "Leave _meta out when there is nothing to say.",
 		New: each(func(m *Message, v *Verdict) {
-			for meta := range m.allMetas {
+			for _, meta := range m.allMetas() {
 				v.Check(meta.IsObject(), meta.subject, meta.path, string(meta.Value))
 			}
 		}, "request", "notification", "result"),
@@ -551,7 +551,7 @@ func idsUsedOnce(s *Session) Hooks {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
 			used = [tap.Lanes]bounded.Map[string, use]{}
 			used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
-		case m.Request != nil && m.Entry.Status() < 400:
+		case m.Request != nil && m.Entry.Status() < 400 && s.Transport != "stdio":
 			if u := used[m.Request.Lane].At(string(jsonrpc.AppendKey(nil, m.Request.ID))); u != nil {
 				u.answered = true
 			}
@@ -605,6 +605,9 @@ func (g *givenUpIDs) watch(m *Message) {
 
 // take reports whether a request with the id of another was cancelled, and forgets it.
 func (g *givenUpIDs) take(m *Message) bool {
+	if g.ids[m.Lane].Len() == 0 {
+		return false
+	}
 	key := string(jsonrpc.AppendKey(nil, m.ID))
 	_, cancelled := g.ids[m.Lane].Get(key)
 	g.ids[m.Lane].Delete(key)
@@ -663,7 +666,7 @@ func eachModernError(judge func(code int, m *Message, v *Verdict)) func(*Session
 // eachMetaKey returns New for a rule about the keys of _meta.
 func eachMetaKey(judge func(subject, path, key string, value jsonrpc.Value, m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		for meta := range m.allMetas {
+		for _, meta := range m.allMetas() {
 			if !meta.IsObject() {
 				continue // rpc-28
 			}

@@ -198,7 +198,7 @@ var rulesType = []Rule{
 			"observed: the TypeScript SDK fails the call, the Go SDK on another type",
 		Fix: "Fill in the members; an empty text is a string.",
 		New: eachBlock(func(m *Message, b block, v *Verdict) {
-			members := blockMembers[b.Get("type").Decoded()]
+			members := blockMembers[b.kind]
 			if members == nil || !knownType(m.Revision, b) {
 				return // see feat-10
 			}
@@ -405,7 +405,7 @@ func eachAnnotations(judge func(m *Message, annotations jsonrpc.Value, subject, 
 			eachIn(m, func(d definition) { at(d.Value, d.name, d.path) })
 			return
 		}
-		for b := range m.allBlocks {
+		for _, b := range m.allBlocks() {
 			at(b.Value, m.Subject(), b.path)
 		}
 	}, on...)
