@@ -127,11 +127,19 @@ func notUTF8(text []byte) int {
 
 // hasLongNumber reports whether a text has 16 digits in a row.
 func hasLongNumber(text []byte) bool {
-	digits := 0
-	for _, c := range text {
-		if c-'0' > 9 {
-			digits = 0
-		} else if digits++; digits == 16 {
+	const long = 16
+	for i := long - 1; i < len(text); i += long { // a row of 16 has one of these
+		if text[i]-'0' > 9 {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && text[from-1]-'0' <= 9 {
+			from--
+		}
+		for to < len(text) && text[to]-'0' <= 9 {
+			to++
+		}
+		if to-from >= long {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"regexp"
 	"slices"
 	"strconv"
@@ -541,18 +542,17 @@ func logsRequested(s *Session) Hooks {
 
 // repeatedCalls judges flow-18.
 func repeatedCalls(s *Session) Hooks {
-	open := bounded.Map[string, session.Ref]{Max: maxRequests} // calls whose fate is not known, by name and arguments
+	open := bounded.Map[uint64, session.Ref]{Max: maxRequests} // calls whose fate is not known, by name and arguments
 	return Hooks{
 		Watch: func(m *Message) {
 			if (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && m.Request != nil && m.Request.Method == "tools/call" {
-				open.Delete(callKey(m.Request.Params))
+				open.Delete(callKey(m.Request.Param("name"), m.Request.Param("arguments")))
 			}
 		},
 		On: []string{"request tools/call"},
 		Message: func(m *Message, v *Verdict) {
-			params := m.Parameters()
-			key := callKey(params)
-			if key == "" || params.Get("inputResponses") != nil || params.Get("requestState") != nil || m.Part.Role != session.RoleRequest {
+			key := callKey(m.Param("name"), m.Param("arguments"))
+			if m.Param("inputResponses") != nil || m.Param("requestState") != nil || m.Part.Role != session.RoleRequest {
 				return
 			}
 			_, again := open.Get(key)
@@ -560,7 +560,7 @@ func repeatedCalls(s *Session) Hooks {
 			if !again {
 				return
 			}
-			tool := s.Tools[params.Get("name").Decoded()]
+			tool := s.Tools[m.Param("name").Decoded()]
 			if tool == nil {
 				v.Skip("the definition of the tool is not in the recording")
 				return
@@ -571,11 +571,7 @@ func repeatedCalls(s *Session) Hooks {
 	}
 }
 
-// callKey identifies a tool and its arguments, "" if they are too long to be kept.
-func callKey(params jsonrpc.Value) string {
-	arguments := params.Get("arguments")
-	if params == nil || len(arguments) > 4<<10 {
-		return ""
-	}
-	return params.Get("name").Decoded() + "\x00" + string(arguments)
+// callKey returns a hash of a tool and its arguments.
+func callKey(name, arguments jsonrpc.Value) uint64 {
+	return maphash.Bytes(seed, name)*31 + maphash.Bytes(seed, arguments)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -543,24 +544,29 @@ func idsUsedOnce(s *Session) Hooks {
 		content  [sha256.Size]byte
 		answered bool
 	}
-	var used [tap.Lanes]bounded.Map[string, use]
+	var used [tap.Lanes]bounded.Map[uint64, use]
 	given := givenUp()
+	var buf []byte
+	hash := func(id []byte) uint64 {
+		buf = jsonrpc.AppendKey(buf[:0], id)
+		return maphash.Bytes(seed, buf)
+	}
 	watch := func(m *Message) {
 		given.watch(m)
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
-			used = [tap.Lanes]bounded.Map[string, use]{}
+			used = [tap.Lanes]bounded.Map[uint64, use]{}
 			used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
 		case m.Request != nil && m.Entry.Status() < 400 && s.Transport != "stdio":
-			if u := used[m.Request.Lane].At(string(jsonrpc.AppendKey(nil, m.Request.ID))); u != nil {
+			if u := used[m.Request.Lane].At(hash(m.Request.ID)); u != nil {
 				u.answered = true
 			}
 		}
 	}
 	used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
 	return Hooks{Watch: watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
-		key := string(jsonrpc.AppendKey(nil, m.ID))
-		if key == "" || m.Part.Role == session.RoleReplay {
+		key := hash(m.ID)
+		if len(m.ID) == 0 || m.Part.Role == session.RoleReplay {
 			return
 		}
 		var content [sha256.Size]byte

@@ -134,8 +134,9 @@ var injection = regexp.MustCompile(`(?i)(ignore|disregard|forget) (all |any |the
 
 // isPathName reports whether an argument with a name is a path.
 func isPathName(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc(pathNames, func(end string) bool { return strings.HasSuffix(name, end) })
+	return slices.ContainsFunc(pathNames, func(end string) bool {
+		return len(name) >= len(end) && strings.EqualFold(name[len(name)-len(end):], end)
+	})
 }
 
 var pathNames = []string{"path", "file", "filename", "dir", "directory", "folder", "uri"}
