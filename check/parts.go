@@ -31,7 +31,7 @@ func isMasked[T ~string | ~[]byte](value T) bool {
 
 // clean reports that the rule holds if judge reports nothing else.
 func (v *Verdict) clean(judge func()) {
-	j := v.results.of(v.rule)
+	j := v.counts()
 	before := j.Violated + j.NotJudged
 	if judge(); j.Violated+j.NotJudged == before {
 		v.Hold()
