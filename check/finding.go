@@ -141,6 +141,9 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
+	// last is the class in the revision classOf: see class.
+	last    Class
+	classOf jsonrpc.Revision
 	// judgement is that of the rule, nil before the first verdict.
 	judgement *Judgement
 }
@@ -173,7 +176,15 @@ func (v *Verdict) known() bool {
 }
 
 // judged reports whether the rule is judged in the revision.
-func (v *Verdict) judged() bool { return v.rule.ClassIn(v.revision) != 0 }
+func (v *Verdict) judged() bool { return v.class() != 0 }
+
+// class returns the class of the rule in the revision. It is that of the last call in most cases.
+func (v *Verdict) class() Class {
+	if v.classOf != v.revision || v.last == 0 {
+		v.classOf, v.last = v.revision, v.rule.ClassIn(v.revision)
+	}
+	return v.last
+}
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
@@ -192,7 +203,7 @@ func (v *Verdict) Skip(why string) {
 
 // Violate reports a violation: see [Finding] for its parts.
 func (v *Verdict) Violate(subject, path, text string) {
-	v.violate(v.rule.ClassIn(v.revision), subject, path, text)
+	v.violate(v.class(), subject, path, text)
 }
 
 // Observe reports a violation in a case in which the rule has the class [Observation].
@@ -241,6 +252,15 @@ func (v *Verdict) Check(ok bool, subject, path, text string) {
 		return
 	}
 	v.Violate(subject, path, text)
+}
+
+// CheckValue is like Check with a value as the text.
+func (v *Verdict) CheckValue(ok bool, subject, path string, value []byte) {
+	if ok {
+		v.Hold()
+		return
+	}
+	v.Violate(subject, path, string(value[:min(len(value), maxText+1)]))
 }
 
 // cut returns the beginning of a text, at most maxText bytes and whole characters.

@@ -61,9 +61,6 @@ func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool 
 	return v.want(value, classes, subject, path)
 }
 
-// beginning returns as much of a value as a finding may have.
-func beginning(v jsonrpc.Value) string { return string(v[:min(len(v), maxText+1)]) }
-
 // isNull reports whether a value is null.
 func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
 

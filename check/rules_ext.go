@@ -85,7 +85,7 @@ var rulesExtension = []Rule{
 					id, own := task+"\x00"+jsonrpc.Bound(string(key)), sha256.Sum256(request)
 					before, known := seen.Get(id)
 					seen.Put(id, own)
-					v.Check(!known || before == own, jsonrpc.Bound(string(key)), "$.result.inputRequests", string(request))
+					v.CheckValue(!known || before == own, jsonrpc.Bound(string(key)), "$.result.inputRequests", request)
 				}
 			}}
 		},
@@ -120,7 +120,7 @@ var rulesExtension = []Rule{
 				On: []string{onCancelled},
 				Message: func(m *Message, v *Verdict) {
 					if _, ok := tasks.Get(m.Part.Call); ok || m.Part.Role == session.RoleCancel {
-						v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Param("requestId")))
+						v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", m.Param("requestId"))
 					}
 				},
 			}

@@ -285,7 +285,7 @@ var rulesFeature = []Rule{
 				case scheme(uri) == "" && isMasked(uri):
 					v.Skip("the URI is masked")
 				default:
-					v.Check(scheme(uri) != "", subject, path, string(value))
+					v.CheckValue(scheme(uri) != "", subject, path, value)
 				}
 			}
 			if m.Kind != jsonrpc.Response {

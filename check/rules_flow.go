@@ -461,7 +461,7 @@ func taskCancelled(*Session) Hooks {
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.Check(!ok, m.aboutRequest(), "$.params.requestId", string(m.Param("requestId")))
+				v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", m.Param("requestId"))
 			}
 		},
 	}

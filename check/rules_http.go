@@ -740,7 +740,7 @@ func newIDAfterLoss(s *Session) Hooks {
 				return
 			}
 			if id, ok := lost.Get(key(m.Method, m.Parameters())); ok {
-				v.Check(id != string(m.ID), m.Subject(), "$.id", string(m.ID))
+				v.CheckValue(id != string(m.ID), m.Subject(), "$.id", m.ID)
 			}
 		},
 	}

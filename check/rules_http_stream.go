@@ -127,7 +127,7 @@ var rulesStream = []Rule{
 		Fix:    "Send event: endpoint first.",
 		New: endpointEvent(func(e *tap.ServerSentEvent, _ *Session, v *Verdict) {
 			u, err := url.Parse(string(e.Data))
-			v.Check(e.Name == "endpoint" && err == nil && u.Path != "", "endpoint", "", string(e.Data))
+			v.CheckValue(e.Name == "endpoint" && err == nil && u.Path != "", "endpoint", "", e.Data)
 		}),
 	},
 	{
@@ -268,7 +268,7 @@ func progressOnStream(s *Session) Hooks {
 			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
 				return // a task may report its progress elsewhere
 			}
-			v.Check(m.Part.Call == own, request.Method, "$.params.progressToken", string(m.Param("progressToken")))
+			v.CheckValue(m.Part.Call == own, request.Method, "$.params.progressToken", m.Param("progressToken"))
 		},
 	}
 }

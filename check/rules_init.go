@@ -136,8 +136,10 @@ var rulesInit = []Rule{
 				case !began || m.Method == "initialize" || m.Method == "server/discover": // init-01, init-09
 				case open && m.Method != "ping" && s.Transport == "http":
 					v.Skip("the request may belong to another session")
+				case open && m.Method != "ping":
+					v.Violate(m.Method, "", m.Method+" before the response to initialize")
 				default:
-					v.Check(!open || m.Method == "ping", m.Method, "", m.Method+" before the response to initialize")
+					v.Hold()
 				}
 			}}
 		},
@@ -213,7 +215,7 @@ var rulesInit = []Rule{
 				case !known:
 					v.Skip("the handshake is not recorded")
 				default:
-					v.Check(string(jsonrpc.AppendKey(nil, target)) != id, "", "$.params.requestId", string(target))
+					v.CheckValue(string(jsonrpc.AppendKey(nil, target)) != id, "", "$.params.requestId", target)
 				}
 			}}
 		},

@@ -95,7 +95,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Take a new id.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
-			v.Check(string(jsonrpc.AppendKey(nil, m.ID)) != w.id, m.Subject(), "$.id", string(m.ID))
+			v.CheckValue(string(jsonrpc.AppendKey(nil, m.ID)) != w.id, m.Subject(), "$.id", m.ID)
 		}),
 	},
 	{
@@ -157,7 +157,7 @@ var rulesMRTR = []Rule{
 		New: eachInputRequired(func(m *Message, v *Verdict) {
 			found := m.Outcome().Members("ttlMs", "cacheScope")
 			for _, name := range []string{"ttlMs", "cacheScope"} {
-				v.Check(found[name] == nil, m.Subject(), "$.result."+name, string(found[name]))
+				v.CheckValue(found[name] == nil, m.Subject(), "$.result."+name, found[name])
 			}
 		}),
 	},
@@ -177,7 +177,7 @@ var rulesMRTR = []Rule{
 			case signed:
 				v.Skip("a member looks like a signature")
 			default:
-				v.Check(!readable, m.Subject(), "$.result.requestState", string(state))
+				v.CheckValue(!readable, m.Subject(), "$.result.requestState", state)
 			}
 		}),
 	},
@@ -325,7 +325,7 @@ func inputIsComplete(m *Message, w *wait, v *Verdict) {
 			continue
 		}
 		given[string(name)] = true
-		v.Check(fitsInput(method, answer), m.Subject(), path+"[*]", string(answer))
+		v.CheckValue(fitsInput(method, answer), m.Subject(), path+"[*]", answer)
 	}
 	for name := range w.asked {
 		if !given[name] {

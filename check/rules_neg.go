@@ -235,7 +235,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/versioning#extension-negotiation; schema ServerCapabilities, ClientCapabilities",
 		Fix:    "Write {} instead of true or null.",
 		New: eachExtension(func(path, id string, settings jsonrpc.Value, v *Verdict) {
-			v.Check(settings.IsObject(), id, path+"[*]", string(settings))
+			v.CheckValue(settings.IsObject(), id, path+"[*]", settings)
 		}),
 	},
 	{
@@ -274,7 +274,7 @@ var rulesNegotiation = []Rule{
 				return
 			}
 			declared := metaOf(m.Request.Param("_meta"), "clientCapabilities")
-			v.Check(len(required) <= 2 || !covers(declared, required, maxWalk), m.Subject(), "$.error.data.requiredCapabilities", string(required))
+			v.CheckValue(len(required) <= 2 || !covers(declared, required, maxWalk), m.Subject(), "$.error.data.requiredCapabilities", required)
 		}, "error"),
 	},
 }

@@ -56,7 +56,7 @@ var rulesRPC = []Rule{
 				}
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
-				v.Check(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", string(id))
+				v.CheckValue(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", id)
 			}
 		}, "request", "notification", "invalid"),
 	},
@@ -152,7 +152,7 @@ var rulesRPC = []Rule{
 		Fix:    "Wrap the value in the result object of the method; an empty result is {}.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" { // else mrtr-07
-				v.Check(m.Outcome().IsObject(), m.Subject(), "$.result", beginning(m.Outcome()))
+				v.CheckValue(m.Outcome().IsObject(), m.Subject(), "$.result", m.Outcome())
 			}
 		}, "result"),
 	},
@@ -164,7 +164,7 @@ var rulesRPC = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			if isMethodOfNotification(m) {
 				id := m.Top("id")
-				v.Check(id == nil, m.Method, "$.id", string(id))
+				v.CheckValue(id == nil, m.Method, "$.id", id)
 			}
 		}, "notification", "request", "invalid"),
 	},
@@ -224,7 +224,7 @@ var rulesRPC = []Rule{
 		Fix:    "Send {} or leave params out.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" && m.Params != nil {
-				v.Check(m.Parameters().IsObject(), m.Method, "$.params", beginning(m.Parameters()))
+				v.CheckValue(m.Parameters().IsObject(), m.Method, "$.params", m.Parameters())
 			}
 		}, "request", "notification"),
 	},
@@ -276,7 +276,7 @@ var rulesRPC = []Rule{
 				calls = calls || k == jsonrpc.Request || k == jsonrpc.Notification
 				outcomes = outcomes || k == jsonrpc.Response || k == jsonrpc.ErrorResponse
 			}
-			v.Check(!calls || !outcomes, "", "$", string(m.Envelope()))
+			v.CheckValue(!calls || !outcomes, "", "$", m.Envelope())
 		}, "batch", "invalid"),
 	},
 	{
@@ -372,7 +372,7 @@ var rulesRPC = []Rule{
 					v.Skip("the value is masked")
 					return
 				}
-				v.Check(validTrace(key, value), key, path+"."+key, string(value))
+				v.CheckValue(validTrace(key, value), key, path+"."+key, value)
 			}
 		}),
 	},
@@ -383,7 +383,7 @@ var rulesRPC = []Rule{
 		Fix:    "Leave _meta out when there is nothing to say.",
 		New: each(func(m *Message, v *Verdict) {
 			for _, meta := range m.allMetas() {
-				v.Check(meta.IsObject(), meta.subject, meta.path, string(meta.Value))
+				v.CheckValue(meta.IsObject(), meta.subject, meta.path, meta.Value)
 			}
 		}, "request", "notification", "result"),
 	},

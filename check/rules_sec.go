@@ -69,7 +69,7 @@ var rulesSecurity = []Rule{
 			for _, tool := range m.Member("tools").Each {
 				if hints := tool.Get("annotations"); hints.IsObject() {
 					contradict := hints.Get("readOnlyHint").IsTrue() && hints.Get("destructiveHint").IsTrue()
-					v.Check(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", string(hints))
+					v.CheckValue(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", hints)
 				}
 			}
 		}, "result tools/list"),
@@ -84,7 +84,7 @@ var rulesSecurity = []Rule{
 				for name, schema := range tool.Get("inputSchema", "properties").Each {
 					if header := schema.Get("x-mcp-header").Decoded(); header != "" {
 						secret := redact.SecretName(string(name)) || redact.SecretName(header)
-						v.Check(!secret, tool.Get("name").Decoded(), "$.result.tools[*].inputSchema.properties", string(name))
+						v.CheckValue(!secret, tool.Get("name").Decoded(), "$.result.tools[*].inputSchema.properties", name)
 					}
 				}
 			}

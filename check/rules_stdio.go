@@ -72,7 +72,7 @@ var rulesStdio = []Rule{
 			closed, at := false, time.Duration(0)
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 				switch {
-				case e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
+				case e.Frame.Lane != tap.Lifecycle || !v.judged():
 				case e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
 					closed, at = true, e.Frame.At
 				case !closed || e.Event.Name != tap.EventSignal && e.Event.Name != tap.EventExit:
@@ -211,7 +211,7 @@ func closesFirst(*Session) Hooks {
 		Frame: func(e *session.Entry, v *Verdict) {
 			eof := e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String()
 			switch {
-			case e.Frame.Lane != tap.Lifecycle || v.rule.ClassIn(v.revision) == 0:
+			case e.Frame.Lane != tap.Lifecycle || !v.judged():
 			case signalled != 0 && eof && e.Frame.At-at < sameTime:
 				signalled = 0
 				v.Skip("stdin was closed at the same time")

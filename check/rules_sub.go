@@ -251,7 +251,7 @@ func isSubset(granted, requested jsonrpc.Value, v *Verdict) {
 		switch value := granted.Get(name); {
 		case name == "resourceSubscriptions":
 			for _, uri := range value.Each {
-				v.Check(uris[uri.Decoded()], name, path+name+"[*]", string(uri))
+				v.CheckValue(uris[uri.Decoded()], name, path+name+"[*]", uri)
 			}
 		case value.IsTrue():
 			v.Check(requested.Get(name).IsTrue(), name, path+name, "true")

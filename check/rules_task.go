@@ -139,7 +139,7 @@ var rulesTask = []Rule{
 				subject, value = m.Request.Method, m.Outcome()
 			}
 			related := value.Get("_meta", jsonrpc.MetaPrefix+"related-task")
-			v.Check(related == nil, subject, m.root()+"._meta", string(related))
+			v.CheckValue(related == nil, subject, m.root()+"._meta", related)
 		}, "request tasks/get", "request tasks/result", "request tasks/cancel", "result tasks/get", "result tasks/list", "result tasks/cancel",
 			"notification notifications/tasks/status"),
 	},
