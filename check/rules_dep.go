@@ -152,12 +152,15 @@ func spelling(m *Message, v *Verdict) {
 		body, path = m.Parameters(), paramsOf(m)
 	}
 	wrong := false
-	check := func(object jsonrpc.Value, place string) {
+	var check func(object jsonrpc.Value, place string)
+	check = func(object jsonrpc.Value, place string) {
 		if !object.IsObject() {
 			return
 		}
-		for name := range object.Each {
-			if known := spelledAs(name); known != "" && known != string(name) && object.Get(known) == nil {
+		for name, value := range object.Each {
+			if string(name) == "annotations" && strings.HasSuffix(place, "[*]") {
+				check(value, place+".annotations")
+			} else if known := spelledAs(name); known != "" && known != string(name) && object.Get(known) == nil {
 				wrong = true
 				v.Violate(string(name), path+place+"."+string(name), "instead of "+known)
 			}
@@ -169,7 +172,6 @@ func spelling(m *Message, v *Verdict) {
 			place := "." + list + "[*]"
 			for _, one := range elements.Each {
 				check(one, place)
-				check(one.Get("annotations"), place+".annotations")
 			}
 		}
 	}
