@@ -2,20 +2,21 @@
 // recording.
 package bounded
 
-import "container/list"
-
 // A Map holds at most Max values. Beyond that it drops the oldest: the one whose key was
 // put, or touched, longest ago. Set Max before the first Put. It must not be used by
 // several goroutines at once.
 type Map[K comparable, V any] struct {
-	Max   int
-	nodes map[K]*list.Element // of *node[K, V]
-	order list.List           // the oldest first
+	Max            int
+	nodes          map[K]*node[K, V]
+	oldest, newest *node[K, V]
+	// spare is a node that was deleted, for the next Put.
+	spare *node[K, V]
 }
 
 type node[K comparable, V any] struct {
-	key   K
-	value V
+	key          K
+	value        V
+	older, newer *node[K, V]
 }
 
 // Len returns the number of values.
@@ -23,8 +24,8 @@ func (m *Map[K, V]) Len() int { return len(m.nodes) }
 
 // Get returns the value of a key and whether there is one.
 func (m *Map[K, V]) Get(key K) (value V, ok bool) {
-	if v := m.At(key); v != nil {
-		return *v, true
+	if n := m.nodes[key]; n != nil {
+		return n.value, true
 	}
 	return value, false
 }
@@ -32,8 +33,8 @@ func (m *Map[K, V]) Get(key K) (value V, ok bool) {
 // At returns a pointer to the value of a key, nil if there is none. It is valid until
 // the key is deleted or dropped.
 func (m *Map[K, V]) At(key K) *V {
-	if e := m.nodes[key]; e != nil {
-		return &e.Value.(*node[K, V]).value
+	if n := m.nodes[key]; n != nil {
+		return &n.value
 	}
 	return nil
 }
@@ -41,42 +42,77 @@ func (m *Map[K, V]) At(key K) *V {
 // Put sets the value of a key and makes it the newest. It returns the value that was
 // dropped for it, if one was.
 func (m *Map[K, V]) Put(key K, value V) (dropped V, ok bool) {
-	if v := m.At(key); v != nil {
-		*v = value
-		m.Touch(key)
+	if n := m.nodes[key]; n != nil {
+		n.value = value
+		m.unlink(n)
+		m.link(n)
 		return dropped, false
 	}
 	if m.nodes == nil {
-		m.nodes = map[K]*list.Element{}
+		m.nodes = map[K]*node[K, V]{}
 	}
-	m.nodes[key] = m.order.PushBack(&node[K, V]{key, value})
-	if len(m.nodes) > m.Max {
-		oldest := m.order.Front().Value.(*node[K, V])
-		m.Delete(oldest.key)
-		return oldest.value, true
+	if len(m.nodes) >= m.Max && m.oldest != nil {
+		dropped, ok = m.oldest.value, true
+		m.Delete(m.oldest.key)
 	}
-	return dropped, false
+	n := m.spare
+	if m.spare = nil; n == nil {
+		n = &node[K, V]{}
+	}
+	n.key, n.value = key, value
+	m.nodes[key] = n
+	m.link(n)
+	return dropped, ok
+}
+
+// link makes a node the newest, and unlink takes it out of the order.
+func (m *Map[K, V]) link(n *node[K, V]) {
+	n.older, n.newer = m.newest, nil
+	if m.newest == nil {
+		m.oldest = n
+	} else {
+		m.newest.newer = n
+	}
+	m.newest = n
+}
+
+func (m *Map[K, V]) unlink(n *node[K, V]) {
+	if n.older == nil {
+		m.oldest = n.newer
+	} else {
+		n.older.newer = n.newer
+	}
+	if n.newer == nil {
+		m.newest = n.older
+	} else {
+		n.newer.older = n.older
+	}
 }
 
 // Touch makes a key the newest, if it is there.
 func (m *Map[K, V]) Touch(key K) {
-	if e := m.nodes[key]; e != nil {
-		m.order.MoveToBack(e)
+	if n := m.nodes[key]; n != nil {
+		m.unlink(n)
+		m.link(n)
 	}
 }
 
 // Delete removes a key, if it is there.
 func (m *Map[K, V]) Delete(key K) {
-	if e := m.nodes[key]; e != nil {
-		m.order.Remove(e)
-		delete(m.nodes, key)
+	n := m.nodes[key]
+	if n == nil {
+		return
 	}
+	m.unlink(n)
+	delete(m.nodes, key)
+	*n = node[K, V]{}
+	m.spare = n
 }
 
 // Newest returns the newest value, the zero value of an empty map.
 func (m *Map[K, V]) Newest() (value V) {
-	if e := m.order.Back(); e != nil {
-		value = e.Value.(*node[K, V]).value
+	if m.newest != nil {
+		value = m.newest.value
 	}
 	return value
 }
@@ -84,11 +120,11 @@ func (m *Map[K, V]) Newest() (value V) {
 // All yields the keys and values, the oldest first. The key that was yielded may be
 // deleted; other changes are not allowed.
 func (m *Map[K, V]) All(yield func(K, V) bool) {
-	for e := m.order.Front(); e != nil; {
-		n := e.Value.(*node[K, V])
-		e = e.Next()
+	for n := m.oldest; n != nil; {
+		next := n.newer
 		if !yield(n.key, n.value) {
 			return
 		}
+		n = next
 	}
 }
