@@ -34,7 +34,7 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 	checker.Found(func(f *check.Finding) {
 		switch {
 		case l.err != nil || o.known != nil && o.known.Has(f):
-		case o.json:
+		case o.format == "json":
 			l.err = writeJSON(a.stdout, newFindingJSON("found", name, f))
 		default:
 			class := p.paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
@@ -47,7 +47,7 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		}
 		checker.Add(tracker.Add(&f))
 	}
-	if !o.json {
+	if o.format != "json" {
 		l.printf("\n")
 	}
 	return file.Path(), l.err

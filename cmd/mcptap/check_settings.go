@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,21 +33,25 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var file struct {
-		Check map[string]yaml.Node `yaml:"check"`
-	}
+	var file, flags map[string]yaml.Node
 	if err == nil {
-		d := yaml.NewDecoder(bytes.NewReader(data))
-		d.KnownFields(true)
-		if err = d.Decode(&file); errors.Is(err, io.EOF) {
-			err = nil
+		err = yaml.Unmarshal(data, &file)
+	}
+	for key, value := range file {
+		if key != "check" {
+			return fmt.Errorf("%s: unknown key %s (want check)", quote(name), quote(key))
 		}
+		err = value.Decode(&flags)
+	}
+	var wrong *yaml.TypeError
+	if errors.As(err, &wrong) {
+		err = errors.New("the settings must be in an object named check")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", quote(name), err)
 	}
 	var used []string
-	for _, key := range slices.Sorted(maps.Keys(file.Check)) {
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		isFile, known := checkSettings[key]
 		if !known {
 			return withHint(fmt.Errorf("%s: unknown setting %s", quote(name), quote(key)), "want "+strings.Join(slices.Sorted(maps.Keys(checkSettings)), ", "))
@@ -56,21 +59,25 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		if cmd.Flags().Changed(key) {
 			continue
 		}
-		value := file.Check[key]
+		value := flags[key]
 		values := []*yaml.Node{&value}
 		if value.Kind == yaml.SequenceNode {
 			values = value.Content
 		}
 		for _, v := range values {
 			text := v.Value
-			if v.Kind != yaml.ScalarNode {
+			if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
 				return fmt.Errorf("%s: line %d: %s must be a value or a list of values", quote(name), v.Line, key)
+			}
+			var yes bool
+			if key == "locked" && v.Decode(&yes) == nil {
+				text = strconv.FormatBool(yes)
 			}
 			if isFile && text != "" && !filepath.IsAbs(text) {
 				text = filepath.Join(dir, text)
 			}
-			if err := cmd.Flags().Set(key, text); err != nil {
-				return fmt.Errorf("%s: line %d: %w", quote(name), v.Line, err)
+			if err := cmd.Flags().Set(key, text); err != nil { // locked is the only one that is no text
+				return fmt.Errorf("%s: line %d: %s must be true or false", quote(name), v.Line, key)
 			}
 		}
 		used = append(used, key)
