@@ -351,14 +351,14 @@ func (c *Checker) Add(e *session.Entry) {
 		x.Session = s
 	}
 	for _, j := range s.frames {
-		j.Frame(e, j.at(e.Frame.Seq, e.Revision()))
+		j.Frame(e, j.at(e.Frame.Seq, known(e.Revision())))
 	}
 	if e.Message.Kind == jsonrpc.Batch {
-		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: e.Revision()})
+		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: known(e.Revision())})
 	}
 	for i := range e.Parts {
 		m := &Message{Message: e.Of(i), Entry: e, Session: s, Part: e.Parts[i], Lane: e.Frame.Lane, Path: "$"}
-		m.Revision = s.revision(m)
+		m.Revision = known(s.revision(m))
 		if x != nil && m.Lane == tap.ToServer && x.Revision == "" {
 			x.Revision = m.Revision
 		}
@@ -542,10 +542,11 @@ func (c *Checker) responses(m *Message) {
 
 // call hands a call to the rules.
 func (c *Checker) call(s *Session, call *session.Call) {
+	rev := known(call.Revision)
 	for _, j := range s.calls {
-		if call.Revision == "" || j.rule.ClassIn(call.Revision) != 0 {
+		if rev == "" || j.rule.ClassIn(rev) != 0 {
 			j.verdict.method = call.Method
-			j.Call(call, j.at(call.Ref.Seq, call.Revision))
+			j.Call(call, j.at(call.Ref.Seq, rev))
 		}
 	}
 	if isForgotten(call) {
@@ -571,7 +572,7 @@ func (c *Checker) over(x *Exchange) {
 		return
 	}
 	if x.Revision == "" {
-		x.Revision = c.around(x)
+		x.Revision = known(c.around(x))
 	}
 	frame := x.Heads[0]
 	if frame == 0 && len(x.Carried) > 0 {
@@ -610,7 +611,7 @@ func (c *Checker) end(s *Session) {
 		if j.End != nil {
 			rev := jsonrpc.Revision("")
 			if s.Facts != nil {
-				rev = s.Facts.Revision
+				rev = known(s.Facts.Revision)
 			}
 			j.End(j.at(c.last, rev))
 		}

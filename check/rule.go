@@ -129,6 +129,15 @@ func indexOf(rev jsonrpc.Revision) int {
 	return -1
 }
 
+// known returns a revision, and "" for a version that is none, as if it had not been named. The
+// dialect has no rules.
+func known(rev jsonrpc.Revision) jsonrpc.Revision {
+	if indexOf(rev) < 0 && rev != jsonrpc.Dialect {
+		return ""
+	}
+	return rev
+}
+
 // parseRevisions reads a list of letters and ranges of letters.
 func parseRevisions(list string) (all []jsonrpc.Revision, err error) {
 	for part := range strings.SplitSeq(list, ",") {

@@ -274,7 +274,7 @@ func toolAsTask(m *Message, v *Verdict) {
 			v.Violate(m.Subject(), "$.params.task", "tasks.requests.tools.call is not declared")
 		}
 	case tool == nil:
-		v.Skip("the definition of the tool is not in the recording")
+		v.Skip("no list before the call has the tool")
 	case asked:
 		v.Check(support == "optional" || support == "required", m.Subject(), "$.params.task", "taskSupport is "+describe(tool.Get("execution", "taskSupport")))
 	default:

@@ -31,8 +31,8 @@ var rulesFeature = []Rule{
 		}, "result tools/list"),
 	},
 	{
-		ID: "feat-03", Class: "should", In: "D-E", Side: "server", Transport: "any",
-		Text:   "A tool name has 1 to 128 characters of A-Z a-z 0-9 _ - . and is unique in the server.",
+		ID: "feat-03", Class: "should@D-E observation@A-C", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A tool name is unique in the server, and from 2025-11-25 on has 1 to 128 characters of A-Z a-z 0-9 _ - .",
 		Source: "D-E:server/tools#tool-names",
 		Fix:    "Rename the tool.",
 		New:    each(toolNames, "result tools/list"),
@@ -41,7 +41,7 @@ var rulesFeature = []Rule{
 		ID: "feat-04", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
 		Text:   "The result of a tools/call has an array content, also beside structuredContent.",
 		Source: "schema CallToolResult; observed: the TypeScript SDK fails the call",
-		Fix:    `Return "content":[] at least.`,
+		Fix:    `Put the result into a text block of content; "content":[] is for a result without any.`,
 		New: each(func(m *Message, v *Verdict) {
 			if m.final() {
 				v.clean(func() { v.need(m.Member("content"), anArray, m.Subject(), "$.result.content") })
@@ -349,7 +349,7 @@ func toolNames(m *Message, v *Verdict) {
 		name := value.Decoded()
 		switch {
 		case value.Class() != '"': // see feat-01 and type-03
-		case !toolName.MatchString(name):
+		case !toolName.MatchString(name) && (m.Revision == "" || m.Revision >= jsonrpc.Rev20251125):
 			v.Violate(name, "$.result.tools[*].name", string(value))
 		case seen[name]:
 			v.Violate(name, "$.result.tools[*].name", string(value)+" occurs twice")

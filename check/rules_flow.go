@@ -562,7 +562,7 @@ func repeatedCalls(s *Session) Hooks {
 			}
 			tool := s.Tools[m.Param("name").Decoded()]
 			if tool == nil {
-				v.Skip("the definition of the tool is not in the recording")
+				v.Skip("no list before the call has the tool")
 				return
 			}
 			hints := tool.Get("annotations")

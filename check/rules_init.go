@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -282,6 +284,13 @@ var rulesInit = []Rule{
 			}}
 		},
 	},
+	{
+		ID: "init-14", Class: "client-breaking", In: "A-D", Side: "server", Transport: "stdio",
+		Text:   "initialize is answered.",
+		Source: "A-D:basic/lifecycle#initialization",
+		Fix:    "Read what the server wrote to stderr: it may wait for something, or not read its stdin.",
+		New:    initializeAnswered,
+	},
 }
 
 // eachHandshake calls f for each initialize and each result of one in a frame, outside of the
@@ -409,6 +418,34 @@ func initializedFollows(s *Session) Hooks {
 			default:
 				v.frame, v.revision = next, revision
 				v.Violate("", "", "missing")
+			}
+		},
+	}
+}
+
+// initializeAnswered judges init-14.
+func initializeAnswered(*Session) Hooks {
+	const patience = 5 * time.Second
+	var end time.Duration // the client ended the session, or it is the last frame
+	ended := false
+	return Hooks{
+		Frame: func(e *session.Entry, _ *Verdict) {
+			if !ended {
+				end, ended = e.Frame.At, e.Event.Name == tap.EventSignal || e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String()
+			}
+		},
+		Call: func(c *session.Call, v *Verdict) {
+			if v.revision == "" {
+				v.revision = anyLegacy
+			}
+			switch wait := end - c.At; {
+			case c.Method != "initialize" || !v.rule.binds(other(c.Lane)):
+			case !isForgotten(c):
+				v.Hold()
+			case wait < patience:
+				v.Skip("the session ends soon after initialize")
+			default:
+				v.Violate(c.Method, "", fmt.Sprintf("no response in %v", wait.Round(100*time.Millisecond)))
 			}
 		},
 	}

@@ -91,7 +91,7 @@ var rulesRPC = []Rule{
 		ID: "rpc-07", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
 		Text:   "A response carries the id, with the same value and JSON type, of a request that the other side sent and that is still open.",
 		Source: "A:basic/messages#responses; B-E:basic/index#responses",
-		Fix:    "Copy the id from the request as it is; do not turn it into a string or a float.",
+		Fix:    "Copy the id from the request as it is; do not turn it into a string or a float. Do not answer notifications.",
 		New: each(func(m *Message, v *Verdict) {
 			switch m.Part.Role {
 			case session.RoleOrphan:
@@ -232,7 +232,7 @@ var rulesRPC = []Rule{
 		ID: "rpc-16", Class: "observation", In: "A-E", Side: "both", Transport: "any",
 		Text:   "An error response has no id, or a null id. No id is legal in 2025-11-25 and later if the request could not be read, and from 2025-03-26 in the body of an HTTP refusal.",
 		Source: "D-E:basic/index#error-responses; B-D:basic/transports#sending-messages-to-the-server; schema JSONRPCError/JSONRPCErrorResponse; observed: TypeScript SDK cannot match it and the call times out, Go SDK closes the connection",
-		Fix:    "Answer with the id of the request whenever it could be read.",
+		Fix:    "Answer with the id of the request whenever it could be read, and do not answer notifications.",
 		New:    errorWithoutID,
 	},
 	{

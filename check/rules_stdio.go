@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -30,7 +31,7 @@ var rulesStdio = []Rule{
 		ID: "stdio-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "stdio",
 		Text:   "A message has no raw newline inside, as pretty-printed JSON has.",
 		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: TypeScript SDK never sees the message and the call times out, Go SDK reads it",
-		Fix:    "Serialize without indentation.",
+		Fix:    `Write newlines in strings as \n, and serialize without indentation.`,
 		New: func(*Session) Hooks {
 			var joiners [tap.Lanes]joiner
 			return Hooks{On: []string{"message", "invalid", "batch"}, Message: func(m *Message, v *Verdict) {
@@ -42,7 +43,11 @@ var rulesStdio = []Rule{
 				case m.Entry.Message.Kind != jsonrpc.Batch:
 					if whole, lines := j.add(m); whole {
 						v.frame = lines[0].frame
-						v.Violate("", "", fmt.Sprintf("%d lines, the first %s", len(lines), lines[0].text))
+						text := fmt.Sprintf("%d lines, the first %s", len(lines), lines[0].text)
+						if slices.ContainsFunc(lines, func(l brokenLine) bool { return l.cut }) {
+							text = "a newline in a string: " + text
+						}
+						v.Violate("", "", text)
 					}
 				}
 			}}
@@ -152,6 +157,13 @@ var rulesStdio = []Rule{
 		Fix:    "Look at stderr and the exit status in the recording.",
 		New:    answeredAtEnd(false), // else rpc-14
 	},
+	{
+		ID: "stdio-14", Class: "client-breaking", In: "A-E", Side: "server", Transport: "stdio",
+		Text:   "While requests are open, the server does not exit with an error status, or by a signal that the client did not send.",
+		Source: "process hygiene; A-D:basic/lifecycle#stdio; E:basic/transports/stdio#unexpected-termination",
+		Fix:    "Read what the server wrote to stderr: mcptap show REC --stderr.",
+		New:    crashes,
+	},
 }
 
 // A shutdown is how a session on stdio ended.
@@ -190,6 +202,34 @@ func answeredAtEnd(byClient bool) func(*Session) Hooks {
 				}
 			},
 		}
+	}
+}
+
+// crashes judges stdio-14.
+func crashes(*Session) Hooks {
+	how, frame, signalled := "", uint64(0), false // how the server exited, "" as long as it has not
+	return Hooks{
+		Frame: func(e *session.Entry, _ *Verdict) {
+			switch {
+			case e.Event.Name == tap.EventSignal:
+				signalled = true
+			case e.Event.Name != tap.EventExit || signalled:
+			case e.Event.Signal != "":
+				how, frame = "signal "+e.Event.Signal, e.Frame.Seq
+			case e.Event.Code != nil && *e.Event.Code != 0:
+				how, frame = fmt.Sprintf("exit status %d", *e.Event.Code), e.Frame.Seq
+			}
+		},
+		Call: func(c *session.Call, v *Verdict) {
+			switch {
+			case !v.rule.binds(other(c.Lane)):
+			case how == "" || !isForgotten(c):
+				v.Hold()
+			default:
+				v.frame = frame
+				v.Violate(c.Method, "", how+" before the response")
+			}
+		},
 	}
 }
 
@@ -352,6 +392,7 @@ type brokenLine struct {
 	revision jsonrpc.Revision
 	text     string
 	notJSON  string // see notJSON
+	cut      bool   // it ends inside a string
 }
 
 // notJSONWords say what the results of notJSON are.
@@ -394,11 +435,13 @@ func notJSON(line []byte) string {
 func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
 	raw := m.Entry.Frame.Raw
 	text := bytes.TrimSpace(raw)
-	j.lines = append(j.lines, brokenLine{m.Entry.Frame.Seq, m.Revision, cut(string(text[:min(len(text), 2*maxText)])), notJSON(text)})
-	j.text = append(j.text, raw...)
+	j.lines = append(j.lines, brokenLine{
+		frame: m.Entry.Frame.Seq, revision: m.Revision, text: cut(string(text[:min(len(text), 2*maxText)])), notJSON: notJSON(text),
+	})
 	j.scan(raw)
+	j.lines[len(j.lines)-1].cut = j.inString
 	switch {
-	case j.inString || len(j.text) > maxJoined || len(j.lines) > maxLines:
+	case len(j.text) > maxJoined || len(j.lines) > maxLines, j.inString && !bytes.Contains(j.text, []byte(`"jsonrpc"`)):
 	case j.depth > 0 && (j.text[0] == '{' || j.text[0] == '['):
 		return false, nil
 	default:
@@ -407,9 +450,14 @@ func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
 	return whole, j.flush()
 }
 
-// scan follows what is open in a line.
+// scan adds a line, with newlines in strings escaped, and follows what is open in it.
 func (j *joiner) scan(line []byte) {
 	for _, c := range line {
+		if j.inString && (c == '\n' || c == '\r') {
+			j.text, j.escaped = append(j.text, `\n`...), false
+			continue
+		}
+		j.text = append(j.text, c)
 		switch {
 		case j.escaped:
 			j.escaped = false

@@ -369,8 +369,8 @@ func losesResult(m *Message, path string) bool {
 	case path == "$.result":
 		return true
 	}
-	member, _ := strings.CutPrefix(path, "$.result.")
-	return slices.Contains([]string{"tools", "prompts", "resources", "resourceTemplates", "contents", "messages", "completion"}, member)
+	member, _ := strings.CutPrefix(strings.TrimSuffix(path, "[*]"), "$.result.")
+	return slices.Contains([]string{"tools", "prompts", "resources", "resourceTemplates", "content", "contents", "messages", "completion"}, member)
 }
 
 // bySchema judges feat-25.

@@ -209,7 +209,7 @@ func (c *Checker) own(text jsonrpc.Value) *toolSchema {
 // them.
 var rulesSchema = []Rule{
 	{
-		ID: "feat-02", Class: "must", In: "D-E", Side: "server", Transport: "any",
+		ID: "feat-02", Class: "must@D-E observation@A-C", In: "A-E", Side: "server", Transport: "any",
 		Text:   "An inputSchema is valid in its dialect, which is JSON Schema 2020-12 unless $schema names another.",
 		Source: "D-E:server/tools#tool",
 		Fix:    "Correct the schema at the place that is named; a validator for JSON Schema 2020-12 shows the same.",
@@ -322,7 +322,7 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
 	tool, ok := m.Session.Tools[params.Get("name").Decoded()]
 	if !ok || tool == nil {
-		v.Skip("the definition of the tool is not in the recording")
+		v.Skip("no list before the call has the tool")
 		return nil
 	}
 	return tool
