@@ -444,6 +444,9 @@ func (c *Checker) message(m *Message) {
 	}
 	if m.Path == "$" {
 		c.before = c.results.serious
+		if m.Kind != jsonrpc.Invalid && m.Kind != jsonrpc.Batch {
+			c.results.messages++
+		}
 	}
 	kind, method := "invalid", ""
 	switch m.Kind {

@@ -68,6 +68,8 @@ type Report struct {
 	// More counts violations that are not in Findings, and MoreWorst is their worst class.
 	More      uint64
 	MoreWorst Class
+	// Messages counts the messages that were judged.
+	Messages uint64
 }
 
 // Judged returns how many verdicts were given.
@@ -97,6 +99,7 @@ type results struct {
 	serious    uint64 // those of Must or worse
 	more       uint64
 	moreWorst  Class
+	messages   uint64
 	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
 	found      func(f *Finding)               // may be nil
@@ -117,7 +120,7 @@ func (r *results) of(rule *Rule) *Judgement {
 
 // report returns the ordered results.
 func (r *results) report() *Report {
-	out := &Report{More: r.more, MoreWorst: r.moreWorst}
+	out := &Report{More: r.more, MoreWorst: r.moreWorst, Messages: r.messages}
 	for _, f := range r.findings {
 		out.Findings = append(out.Findings, f)
 	}

@@ -214,6 +214,47 @@ func (l *Lock) Keep(old *Lock) (kept []string) {
 	return kept
 }
 
+// Changes describes how a lock differs from an older one, such as "tool add changed"; in the
+// order of the lists and names.
+func (l *Lock) Changes(old *Lock) (changes []string) {
+	for _, p := range pinned {
+		before, after := *p.of(old), *p.of(l)
+		names := map[string]bool{}
+		for name := range before {
+			names[name] = true
+		}
+		for name := range after {
+			names[name] = true
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			was, is := before[name], after[name]
+			switch {
+			case was == nil:
+				changes = append(changes, fmt.Sprintf("%s %q added", p.thing, name))
+			case is == nil:
+				changes = append(changes, fmt.Sprintf("%s %q removed", p.thing, name))
+			case !bytes.Equal(canonical(jsonrpc.Value(was)), canonical(jsonrpc.Value(is))):
+				changes = append(changes, fmt.Sprintf("%s %q changed", p.thing, name))
+			}
+		}
+	}
+	if l.Server != old.Server || l.Instructions != old.Instructions || !bytes.Equal(canonical(jsonrpc.Value(l.Capabilities)), canonical(jsonrpc.Value(old.Capabilities))) {
+		changes = append(changes, "the name, instructions or capabilities changed")
+	}
+	return changes
+}
+
+// Missing returns the methods of the lists that the server declared and that were not requested.
+func (l *Lock) Missing() (methods []string) {
+	for _, p := range pinned {
+		capability, _, _ := strings.Cut(p.method, "/")
+		if *p.of(l) == nil && p.method != "resources/templates/list" && jsonrpc.Value(l.Capabilities).Get(capability) != nil {
+			methods = append(methods, p.method)
+		}
+	}
+	return methods
+}
+
 // canonical returns a value with sorted members, without changing a number.
 func canonical(v jsonrpc.Value) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(v))
@@ -249,7 +290,7 @@ var rulesPin = []Rule{
 		ID: "pin-03", Class: "observation", In: "A-E", Side: "server", Transport: "any",
 		Text:   "What is offered is pinned. It must be if --locked is set.",
 		Source: "mcptap.lock",
-		Fix:    "Review the new definition and pin it with --update-lock.",
+		Fix:    "Review the new definition and pin it with --update-lock. If a list is missing, record a session that requests it.",
 	},
 }
 
@@ -312,6 +353,12 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		at(changed, c.last).violate(Must, "", "", notCompared)
 	case cut:
 		at(changed, c.last).Skip(notCompared)
+	}
+	if now.Server == "" && now.Capabilities == nil {
+		now.Server, now.Capabilities, now.Instructions = lock.Server, lock.Capabilities, lock.Instructions
+		if locked {
+			at(added, c.last).violate(Must, "initialize", "", "the recording has no result of it")
+		}
 	}
 	differ := false
 	for turn, more := 0, true; more; turn++ {

@@ -21,6 +21,8 @@ type Recording struct {
 	*check.Report
 	// Gates are the outcomes of the filters that must or must not match.
 	Gates []Gate
+	// Accepted is how many findings are left out because a baseline has them.
+	Accepted int
 	// Error is why the recording could not be read, "" if it could. Report is then empty.
 	Error string
 }
@@ -42,6 +44,14 @@ var Formats = map[string]Format{"sarif": SARIF, "junit": JUnit, "markdown": Mark
 // maxRows is the maximum number of findings in a page or in annotations. Services refuse larger
 // ones.
 const maxRows = 1000
+
+// accepted counts the findings that the baseline has.
+func (r *Recording) accepted() string {
+	if r.Accepted == 1 {
+		return "1 finding is in the baseline"
+	}
+	return fmt.Sprintf("%d findings are in the baseline", r.Accepted)
+}
 
 // rows returns the first findings, which are the worst, and how many are left out.
 func (r *Recording) rows() (rows []*check.Finding, left int) {
@@ -114,6 +124,9 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 			}
 			s.Cases = append(s.Cases, c)
 		}
+		if r.Accepted > 0 {
+			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "baseline", Out: r.accepted()})
+		}
 		for _, g := range r.Gates {
 			c := junit.Case{Class: "check", Name: escape.Escape(g.Text)}
 			if g.Failed {
@@ -137,6 +150,8 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 		switch {
 		case r.Error != "":
 			fmt.Fprintf(&b, "Could not be read: %s\n\n", markdown.Replace(escape.Escape(r.Error)))
+		case len(r.Findings) == 0 && r.Accepted > 0:
+			b.WriteString("No new findings.\n\n")
 		case len(r.Findings) == 0:
 			b.WriteString("No findings.\n\n")
 		default:
@@ -152,6 +167,9 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 		}
 		if left > 0 {
 			fmt.Fprintf(&b, "\n%d more findings are left out.\n", left)
+		}
+		if r.Accepted > 0 {
+			fmt.Fprintf(&b, "\n%s\n", r.accepted())
 		}
 		for _, g := range r.Gates {
 			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.Escape(g.Text)))
@@ -192,6 +210,9 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 		}
 		if left > 0 {
 			fmt.Fprintf(&b, "::warning title=mcptap check::%d more findings are left out\n", left)
+		}
+		if r.Accepted > 0 {
+			fmt.Fprintf(&b, "::notice title=mcptap check::%s\n", data.Replace(escape.Escape(r.Name)+": "+r.accepted()))
 		}
 		for _, g := range r.Gates {
 			if g.Failed {

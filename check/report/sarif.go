@@ -41,6 +41,9 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 			read = false
 			notes = append(notes, object{"level": "error", "message": object{"text": escape.Escape(r.Error)}})
 		}
+		if r.Accepted > 0 {
+			notes = append(notes, object{"level": "note", "message": object{"text": escape.Escape(r.Name) + ": " + r.accepted()}})
+		}
 		for _, g := range r.Gates {
 			if g.Failed {
 				failed = true

@@ -52,7 +52,7 @@ type checkOptions struct {
 	failOn         string
 	only, without  []string
 	expect, forbid []string
-	explain        string
+	explain        []string
 	lock, baseline string
 	locked         bool
 	// updateLock and updateBaseline write the files instead of comparing.
@@ -64,8 +64,10 @@ type checkOptions struct {
 	known   *check.Baseline // nil without --baseline
 	last    *check.Checker  // of the last recording
 	path    string          // of the last recording
-	// accepted is how many findings the baseline has of the last recording.
-	accepted int
+	// checklist is that of the last recording, and accepted how many of its findings the
+	// baseline has.
+	checklist []check.ChecklistItem
+	accepted  int
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -77,7 +79,7 @@ func newCheck(a *app) *cobra.Command {
 		Example: "  mcptap check @last\n  mcptap check ./session.txtar --fail-on should\n" +
 			"  mcptap check @last --expect 'tool:search -is:error' --forbid 'latency:>2s'\n  mcptap check --explain rpc-07",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.explain != "" {
+			if len(o.explain) > 0 {
 				return takes(0, 0, "")(cmd, args)
 			}
 			return takes(1, -1, "a recording")(cmd, args)
@@ -87,7 +89,7 @@ func newCheck(a *app) *cobra.Command {
 			if o.json && cmd.Flags().Changed("format") && o.format != "json" {
 				return fmt.Errorf("--json and --format %s cannot be combined", o.format)
 			}
-			if o.explain == "" {
+			if len(o.explain) == 0 {
 				if err := o.settings(a, cmd); err != nil {
 					return err
 				}
@@ -108,8 +110,8 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.format, "format", o.format, "print in this `format`: "+strings.Join(checkFormats, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(checkFormats, cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&o.failOn, "fail-on", o.failOn, "exit with 1 for findings of this `class` or a worse one, or none: "+strings.Join(check.Classes, ", "))
-	f.StringArrayVar(&o.only, "rule", nil, "judge only this `rule`, or family of rules such as rpc")
-	f.StringArrayVar(&o.without, "no-rule", nil, "do not judge this `rule`, or family of rules")
+	f.StringSliceVar(&o.only, "rule", nil, "judge only these `rules`, or families of rules such as rpc")
+	f.StringSliceVar(&o.without, "no-rule", nil, "do not judge these `rules`, or families of rules")
 	f.StringArrayVar(&o.expect, "expect", nil, "fail if no frame or call matches this `filter`")
 	f.StringArrayVar(&o.forbid, "forbid", nil, "fail if a frame or call matches this `filter`")
 	f.StringVar(&o.lock, "lock", "", "compare what the server offers with the lock in `file` (see mcptap pin)")
@@ -117,7 +119,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.updateLock, "update-lock", false, "write what is offered to the file of --lock")
 	f.StringVar(&o.baseline, "baseline", "", "accept the findings that are listed in `file`")
 	f.BoolVar(&o.updateBaseline, "update-baseline", false, "write the findings to the file of --baseline")
-	f.StringVar(&o.explain, "explain", "", "print what a `rule` requires, and exit")
+	f.StringSliceVar(&o.explain, "explain", nil, "print what `rules` require, and exit")
 	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions(append(slices.Clone(check.Classes), "none"), cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"rule", "no-rule", "explain"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeRules)
@@ -132,8 +134,8 @@ func completeRules(*cobra.Command, []string, string) (offers []string, _ cobra.S
 }
 
 func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
-	if o.explain != "" {
-		return o.explainRule(a)
+	if len(o.explain) > 0 {
+		return o.explainRules(a)
 	}
 	failOn, err := o.prepare(a)
 	if err != nil {
@@ -179,11 +181,11 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			all = append(all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 			continue
 		}
-		if found.Judged() == 0 && len(o.filters) == 0 && !o.updateLock {
+		if (found.Judged() == 0 || found.Messages == 0) && len(o.filters) == 0 && !o.updateLock {
 			unjudged = append(unjudged, quote(arg))
 		}
 		reports = append(reports, &check.Report{Findings: slices.Clone(found.Findings)})
-		o.accepted = 0
+		o.checklist, o.accepted = o.last.Checklist(found), 0
 		if o.known != nil {
 			o.accepted = o.known.Apply(found, seen)
 		}
@@ -332,6 +334,14 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 		if err := writeLock(o.lock, lock); err != nil {
 			return err
 		}
+		if old == nil {
+			old = &check.Lock{}
+		}
+		changes := lock.Changes(old)
+		for _, c := range changes[:min(len(changes), maxChanges)] {
+			a.say(o.lock + ": " + c)
+		}
+		a.say(fmt.Sprintf("wrote %s: %s", o.lock, plural(len(changes), "change", "changes")))
 	}
 	if !o.updateBaseline {
 		return nil
@@ -349,8 +359,15 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	if err != nil {
 		return err
 	}
-	return recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
+	err = recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
+	if err == nil {
+		a.say(fmt.Sprintf("wrote %s: %s", o.baseline, plural(len(made.Findings), "finding is accepted", "findings are accepted")))
+	}
+	return err
 }
+
+// maxChanges is how many changes of a lock are printed.
+const maxChanges = 20
 
 // maxSeveral is how many names with several definitions are listed.
 const maxSeveral = 5
@@ -398,8 +415,12 @@ func readBaseline(name string) (*check.Baseline, error) {
 	return b, nil
 }
 
-// rulesOf returns the rules that a flag names, by their ids or families.
+// rulesOf returns the rules that a flag names, by their ids or families: rpc-07, rpc or rpc-*.
 func rulesOf(flag string, names []string) (rules []*check.Rule, err error) {
+	names = slices.Clone(names)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "*"), "-")
+	}
 	var ids []string
 	for _, r := range check.Rules() {
 		family, _, _ := strings.Cut(r.ID, "-")
@@ -603,12 +624,21 @@ func surveyOf(ctx context.Context, file *recording.File, last uint64, duration t
 	return survey, nil
 }
 
-// explainRule prints a rule.
-func (o *checkOptions) explainRule(a *app) error {
-	r := check.Lookup(o.explain)
-	if r == nil {
-		return unknownRule("--explain", o.explain, ruleIDs())
+// explainRules prints rules.
+func (o *checkOptions) explainRules(a *app) error {
+	rules, err := rulesOf("--explain", o.explain)
+	for i, r := range rules {
+		if i > 0 && !o.json && err == nil {
+			_, err = fmt.Fprintln(a.stdout)
+		}
+		if err == nil {
+			err = o.explainRule(a, r)
+		}
 	}
+	return err
+}
+
+func (o *checkOptions) explainRule(a *app, r *check.Rule) error {
 	l := lines{w: a.stdout}
 	if o.json {
 		return writeJSON(a.stdout, ruleJSON{

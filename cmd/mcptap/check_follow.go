@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/store"
@@ -13,6 +14,11 @@ import (
 // follow prints each finding of a live recording when it is found, until the recording has
 // ended or ctx is done. It returns the name of the file.
 func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, error) {
+	if arg == "@live" {
+		if err := a.awaitLive(ctx); err != nil {
+			return "", err
+		}
+	}
 	file, err := a.open(ctx, arg)
 	if err != nil {
 		return "", err
@@ -51,4 +57,23 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		l.printf("\n")
 	}
 	return file.Path(), l.err
+}
+
+// awaitLive waits until a recording is live.
+func (a *app) awaitLive(ctx context.Context) error {
+	dir, err := a.dataDir()
+	if err != nil || len(liveIn(dir)) > 0 {
+		return err
+	}
+	a.say("no recording in " + dir + " is live; waiting for one to start")
+	tick := time.NewTicker(joinPause)
+	defer tick.Stop()
+	for len(liveIn(dir)) == 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -17,7 +18,6 @@ func TestCheckFollow(t *testing.T) {
 	t.Parallel()
 	for _, interrupted := range []bool{false, true} {
 		dir := t.TempDir()
-		w := newWriter(dir, 0)
 		ctx, interrupt := context.WithCancel(context.Background())
 		pr, pw := io.Pipe()
 		code := make(chan int, 1)
@@ -27,6 +27,10 @@ func TestCheckFollow(t *testing.T) {
 			code <- a.finish(a.execute(ctx, newRoot(a), []string{"check", "-f", "@live"}), exitFailure)
 			pw.Close()
 		}()
+		if interrupted {
+			time.Sleep(50 * time.Millisecond) // it waits for a recording
+		}
+		w := newWriter(dir, 0)
 		w.put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/list","jsonrpc":"2.0"}`+"\n")
 		lines := bufio.NewScanner(pr)
 		if !lines.Scan() || !strings.Contains(lines.Text(), "rpc-20    #1") {

@@ -21,7 +21,7 @@ var checkFormats = []string{"text", "json", "markdown", "sarif", "junit", "githu
 
 // recording returns the results of a recording for package report.
 func (o *checkOptions) recording(arg, name string, found *check.Report) checkreport.Recording {
-	r := checkreport.Recording{Name: name, Report: found}
+	r := checkreport.Recording{Name: name, Report: found, Accepted: o.accepted}
 	for _, g := range o.filters {
 		r.Gates = append(r.Gates, checkreport.Gate{Text: g.words(), Failed: g.failed()})
 	}
@@ -114,7 +114,13 @@ func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check
 		if i == 0 || r.Findings[i-1].Rule != f.Rule || r.Findings[i-1].Class != f.Class {
 			writeRule(&l, f.Rule, width)
 		}
-		l.printf("    %s\n", fit(findingWords(f), max(a.width()-4, 0)))
+		parts := []string{findingWords(f)}
+		if a.width() > 0 {
+			parts = foldHard(parts[0], max(width-6, 20))
+		}
+		for i, part := range parts {
+			l.printf("    %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
+		}
 	}
 	if len(r.Findings) > 0 {
 		l.printf("\n")
@@ -122,7 +128,7 @@ func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check
 	for _, g := range o.filters {
 		l.printf("%s\n", fit(g.words(), width))
 	}
-	writeChecklist(&l, o.last.Checklist(r), width)
+	writeChecklist(&l, o.checklist, width)
 	if o.accepted > 0 {
 		l.printf("%s in the baseline\n", plural(o.accepted, "finding is", "findings are"))
 	}
@@ -134,7 +140,11 @@ var classStyles = map[check.Class]style{check.ClientBreaking: boldRed, check.Mus
 
 // writeRule prints what a rule requires, and the advice.
 func writeRule(l *lines, r *check.Rule, width int) {
-	for i, line := range fold(r.Text, max(width-12, 20)) {
+	text := r.Text
+	if r.Side != "both" {
+		text = r.Side + ": " + text
+	}
+	for i, line := range fold(text, max(width-12, 20)) {
 		id := r.ID
 		if i > 0 {
 			id = ""
@@ -221,6 +231,9 @@ type checklistJSON struct {
 	check.ChecklistItem
 }
 
+// maxUnjudged is how many rules that could not be judged are named.
+const maxUnjudged = 4
+
 // checkSummary counts findings by class, and rules by verdict.
 func checkSummary(r *check.Report) string {
 	byClass := map[string]int{}
@@ -233,11 +246,12 @@ func checkSummary(r *check.Report) string {
 			classes = append(classes, fmt.Sprintf("%d %s", n, name))
 		}
 	}
-	held, not := 0, 0
+	held := 0
+	var not []string
 	for _, j := range r.Judgements {
 		switch {
 		case j.Held+j.Violated == 0:
-			not++
+			not = append(not, j.Rule.ID)
 		case j.Violated == 0:
 			held++
 		}
@@ -250,8 +264,13 @@ func checkSummary(r *check.Report) string {
 		text += fmt.Sprintf(" and %d more violations", r.More)
 	}
 	text += "; " + plural(held, "rule holds", "rules hold")
-	if not > 0 {
-		text += fmt.Sprintf(", %d could not be judged", not)
+	if len(not) > 0 {
+		text += fmt.Sprintf(", %d could not be judged", len(not))
+		more := ""
+		if len(not) > maxUnjudged {
+			not, more = not[:maxUnjudged], " …"
+		}
+		text += " (" + strings.Join(not, " ") + more + "; --json has the reasons)"
 	}
 	return text
 }
@@ -313,6 +332,14 @@ type checkErrorJSON struct {
 	Error     string `json:"error"`
 }
 
+// An acceptedJSON counts the findings that the baseline has, in `check --json`.
+type acceptedJSON struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"` // accepted
+	Recording string `json:"recording"`
+	Findings  int    `json:"findings"`
+}
+
 // A ruleJSON is a rule in `check --explain --json`.
 type ruleJSON struct {
 	V         int      `json:"v"`
@@ -338,7 +365,12 @@ func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) erro
 			return err
 		}
 	}
-	for _, it := range o.last.Checklist(r) {
+	if o.accepted > 0 {
+		if err := writeJSON(w, acceptedJSON{1, "accepted", name, o.accepted}); err != nil {
+			return err
+		}
+	}
+	for _, it := range o.checklist {
 		if err := writeJSON(w, checklistJSON{1, "topic", name, it}); err != nil {
 			return err
 		}

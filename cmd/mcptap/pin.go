@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,9 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	if lock.Empty() {
 		return withHint(fmt.Errorf("pin %s: the server offers nothing in this recording", quote(arg)), "record a session in which the client requests tools/list")
+	}
+	if missing := lock.Missing(); len(missing) > 0 {
+		a.say(fmt.Sprintf("warning: the recording has no result of %s: none of it is pinned", strings.Join(missing, ", ")))
 	}
 	if o.output == "" || o.output == "-" {
 		data, err := lock.Encode()
