@@ -211,7 +211,7 @@ func (r *Rule) RevisionNames() (names []string) {
 }
 
 // ClassText returns Class with the names of revisions, and SourceText Source.
-func (r *Rule) ClassText() string { return named(r.Class) }
+func (r *Rule) ClassText() string { return named(strings.ReplaceAll(r.Class, " ", ", ")) }
 
 // SourceText returns Source with the names of revisions: see [Rule.ClassText].
 func (r *Rule) SourceText() string { return named(r.Source) }

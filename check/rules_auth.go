@@ -68,7 +68,7 @@ var rulesAuth = []Rule{
 	},
 	{
 		ID: "auth-08", Class: "must", In: "B-E", Side: "client", Transport: "http",
-		Text:   "Authorization requests have a code_challenge (in D-E with code_challenge_method=S256), token requests for a code a code_verifier.",
+		Text:   "Authorization requests have a code_challenge (from 2025-11-25 on with code_challenge_method=S256), token requests for a code a code_verifier.",
 		Source: "B:basic/authorization#implementation-requirements; C-D:basic/authorization#authorization-code-protection; E:basic/authorization/security-considerations#authorization-code-protection",
 		Fix:    "Use PKCE with S256.",
 		New: oauth(func(q oauthRequest, v *Verdict) {

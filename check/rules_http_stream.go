@@ -17,14 +17,14 @@ import (
 var rulesStream = []Rule{
 	{
 		ID: "http-08", Class: "should", In: "B-E", Side: "server", Transport: "http",
-		Text:   "The event stream of a POST ends after the response to its request; one that is open 5 seconds later is reported. In E it does not end before it.",
+		Text:   "The event stream of a POST ends after the response to its request; one that is open 5 seconds later is reported. In 2026-07-28 it does not end before it.",
 		Source: sourceSending,
 		Fix:    "Close the stream after the response.",
 		New:    streamable(streamEnds),
 	},
 	{
 		ID: "http-09", Class: "should", In: "B-D", Side: "server", Transport: "http",
-		Text:   "The server does not close the stream of a POST before the response. In D it may after an event with an id.",
+		Text:   "The server does not close the stream of a POST before the response. In 2025-11-25 it may after an event with an id.",
 		Source: "B-D:basic/transports#sending-messages-to-the-server",
 		Fix:    "Keep the stream open, or (2025-11-25) send an event with an id, and retry, before closing it.",
 		New:    streamCarriesResponse,

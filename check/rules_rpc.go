@@ -20,7 +20,7 @@ import (
 var rulesRPC = []Rule{
 	{
 		ID: "rpc-01", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
-		Text:   `Every message (in B, every member of a batch) is a JSON object whose jsonrpc is exactly the string "2.0".`,
+		Text:   `Every message (in 2025-03-26 every member of a batch) is a JSON object whose jsonrpc is exactly the string "2.0".`,
 		Source: "A:basic/messages; B-E:basic/index#messages; JSON-RPC 2.0 s4, s5",
 		Fix:    `Put "jsonrpc":"2.0" (a string) into every message.`,
 		New:    each(versionOfJSONRPC, "message", "invalid"),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -288,6 +289,8 @@ func linesAreMessages(*Session) Hooks {
 				v.Observe("blank line", "", "blank")
 			case l.notJSON != "":
 				v.Violate(l.notJSON, "", notJSONWords[l.notJSON]+": "+l.text)
+			case strings.Contains(l.text, `"jsonrpc"`):
+				v.Violate("message", "", l.text)
 			default:
 				v.Violate("", "", l.text)
 			}

@@ -31,13 +31,13 @@ force at each message, and by what breaks real clients. Each rule has a class:
   should           a recommendation of the specification is not followed
   observation      security, performance, hygiene
 
---fail-on sets the class from which on the exit code is 1. It is 2 if nothing could be
-judged. --expect and --forbid take filters (` + "`mcptap help filter`" + `): a recording fails if no
-frame or call matches an expected one, or any matches a forbidden one. --explain prints
-a rule.
+The exit code is 1 for findings of the class of --fail-on, or of a worse one. It is 2 if
+nothing could be judged. --expect and --forbid take filters (` + "`mcptap help filter`" + `): a
+recording fails if no frame or call matches an expected one, or any matches a forbidden
+one. --explain prints rules.
 
-Settings are read from ` + settingsFile + ` beside the lock, or in the current directory. They
-have the names of flags, and a flag replaces the setting:
+Settings are read from ` + settingsFile + ` in the directory of --lock, or in the current
+directory. They have the names of flags, and a flag replaces the setting:
 
   check:
     fail-on: should

@@ -138,6 +138,9 @@ func exportFormat(format, file string) (string, error) {
 		if !ok {
 			known := slices.Sorted(maps.Keys(exportExts))[1:]
 			err := fmt.Errorf("--output: unknown extension %s", quote(ext))
+			if ext == ".html" || ext == ".htm" {
+				return "", withHint(err, "`mcptap bundle` includes a page, and the viewer (mcptap web) exports one")
+			}
 			return "", withHint(err, "use "+strings.Join(known, ", ")+", or set --format")
 		}
 		return format, nil

@@ -19,6 +19,8 @@ type textRows struct {
 	rowTable
 	http  bool          // the recording has HTTP exchanges
 	ended time.Duration // how long the recording ran
+	// findings are the rules that frames violate, nil if they were not looked for.
+	findings map[uint64][]string
 }
 
 const (
@@ -81,7 +83,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 		took = ">" + formatDuration(max(t.ended-p.At, 0))
 	}
 	title, kindStyle := newTitle(r.Title()), plain
-	title.fault = joinWords(", ", fault(r), odd(r))
+	title.fault = joinWords(", ", strings.Join(t.findings[p.Message.Seq], " "), fault(r), odd(r))
 	switch {
 	case r.Failed:
 		kindStyle = boldRed

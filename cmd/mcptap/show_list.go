@@ -59,7 +59,6 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		Calls: o.byCall(), Flat: o.json, Diff: o.diff, Stderr: o.stderr, Plumbing: o.http || o.json,
 		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
 	})
-	l.out = l.printer(a, info)
 	if sel.Needs(filter.NeedFindings) {
 		if !o.json {
 			sayRules(a, sel.Filter.String())
@@ -68,6 +67,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 			return nil, err
 		}
 	}
+	l.out = l.printer(a, info)
 	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.follow) && !o.byCall()
 	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.json
 	if future || sessions && info.Header.Transport == "http" && !o.follow {
@@ -96,6 +96,7 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 	}
 	extendLive(&info, a.now())
 	frames := newTextRows(l.w, a.palette(), a.width(), info)
+	frames.findings = l.Findings
 	frames.withLabel(l.label, when)
 	return frames
 }

@@ -52,10 +52,19 @@ var keys = []*key{
 		unit: &sizes, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.Size, 0)), true }},
 	{name: "at", help: "the time since the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
 		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.At, 0)), true }},
-	{name: "rule", help: "a rule of `mcptap check` that the frame violates", examples: []string{"rule:rpc-07", "rule:feat-*"},
-		needs: NeedFindings, texts: func(it *Item) []string { return it.Rules }, seen: func(s Seen) []string { return s.Rules }},
+	{name: "rule", help: "a rule of `mcptap check` that the frame violates", examples: []string{"rule:rpc-07", "rule:feat"},
+		needs: NeedFindings, texts: rulesAndFamilies, seen: func(s Seen) []string { return s.Rules }},
 	{name: "seq", help: "the frame number", examples: []string{"seq:17", "seq:10..20"},
 		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Seq, true }},
+}
+
+// rulesAndFamilies returns the rules of an item and their families: feat-01 and feat.
+func rulesAndFamilies(it *Item) (names []string) {
+	for _, id := range it.Rules {
+		family, _, _ := strings.Cut(id, "-")
+		names = append(names, id, family)
+	}
+	return names
 }
 
 // lookupKey returns the key of a name, in any case, or nil.
