@@ -28,6 +28,9 @@ const BaselineVersion = 1
 // ReadBaseline reads a baseline.
 func ReadBaseline(data []byte) (*Baseline, error) {
 	var b Baseline
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("the file is empty: not a baseline, which --update-baseline makes")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {

@@ -57,6 +57,10 @@ type Checker struct {
 	// listed has the numbers of the frames with the last lists, by method, and with the last
 	// handshake, by "".
 	listed map[string]uint64
+	// partial reports of which lists the last page is missing, by method.
+	partial map[string]bool
+	// revision is the last that a message had.
+	revision jsonrpc.Revision
 	// offered has all definitions that were offered, by the methods of their lists: see
 	// pin.go. OfferedBytes is their size.
 	offered      map[string]*offers
@@ -67,7 +71,7 @@ type Checker struct {
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
+	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -112,6 +116,8 @@ type Session struct {
 	plans    map[planKey]*plan
 	requests bounded.Map[session.Ref, *Request]
 	seen     bool
+	// toolsChanged reports that the server announced a change and Tools may be outdated.
+	toolsChanged bool
 }
 
 // A Request is a request that a response or a notification refers to.
@@ -351,14 +357,21 @@ func (c *Checker) Add(e *session.Entry) {
 		x.Session = s
 	}
 	for _, j := range s.frames {
-		j.Frame(e, j.at(e.Frame.Seq, known(e.Revision())))
+		j.Frame(e, j.at(e.Frame.Seq, s.inForce(e.Revision())))
 	}
 	if e.Message.Kind == jsonrpc.Batch {
-		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: known(e.Revision())})
+		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: s.inForce(e.Revision())})
 	}
 	for i := range e.Parts {
 		m := &Message{Message: e.Of(i), Entry: e, Session: s, Part: e.Parts[i], Lane: e.Frame.Lane, Path: "$"}
-		m.Revision = known(s.revision(m))
+		if m.Revision = s.inForce(s.revision(m)); m.Revision == "" && x != nil {
+			if m.Revision = x.Revision; m.Revision == "" && x.namesNoVersion() {
+				m.Revision = c.revision // a header hides it
+			}
+		}
+		if m.Revision != "" {
+			c.revision = m.Revision
+		}
 		if x != nil && m.Lane == tap.ToServer && x.Revision == "" {
 			x.Revision = m.Revision
 		}
@@ -420,6 +433,14 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 		return r.Revision
 	}
 	return s.declared(m)
+}
+
+// inForce returns a revision that a message or a call has, or else that of its session.
+func (s *Session) inForce(rev jsonrpc.Revision) jsonrpc.Revision {
+	if rev = known(rev); rev == "" && s.Facts != nil {
+		rev = known(s.Facts.Revision)
+	}
+	return rev
 }
 
 // declared returns the revision that a message declares, or else that of its session.
@@ -545,7 +566,7 @@ func (c *Checker) responses(m *Message) {
 
 // call hands a call to the rules.
 func (c *Checker) call(s *Session, call *session.Call) {
-	rev := known(call.Revision)
+	rev := s.inForce(call.Revision)
 	for _, j := range s.calls {
 		if rev == "" || j.rule.ClassIn(rev) != 0 {
 			j.verdict.method = call.Method
@@ -575,7 +596,7 @@ func (c *Checker) over(x *Exchange) {
 		return
 	}
 	if x.Revision == "" {
-		x.Revision = known(c.around(x))
+		x.Revision = c.around(x)
 	}
 	frame := x.Heads[0]
 	if frame == 0 && len(x.Carried) > 0 {
@@ -590,22 +611,21 @@ func (c *Checker) over(x *Exchange) {
 
 // around returns the revision of an exchange whose messages do not tell: that of its session.
 // One without a session, such as a request for metadata, has that of its header, or else that
-// of the last session.
+// of the last session, or else of the last message, such as an initialize that was refused.
 func (c *Checker) around(x *Exchange) jsonrpc.Revision {
 	s := x.Session
 	if s.Number == 0 {
 		if named := Field(x.Request, "MCP-Protocol-Version"); len(named) > 0 {
-			return jsonrpc.Revision(named[0])
+			return known(jsonrpc.Revision(named[0]))
 		}
 		s = c.sessions.Newest()
 	}
-	switch {
-	case s.Facts == nil:
-		return ""
-	case s.Facts.Revision == "":
-		return s.Facts.Requested
+	if s.Facts != nil {
+		if rev := cmp.Or(known(s.Facts.Revision), known(s.Facts.Requested)); rev != "" {
+			return rev
+		}
 	}
-	return s.Facts.Revision
+	return c.revision
 }
 
 // end ends a session.
@@ -659,6 +679,8 @@ func (s *Session) learn(m *Message) {
 		if m.Request != nil {
 			s.learnResult(m)
 		}
+	case jsonrpc.Notification:
+		s.toolsChanged = s.toolsChanged || m.Method == "notifications/tools/list_changed"
 	}
 }
 
@@ -684,6 +706,9 @@ func (s *Session) learnResult(m *Message) {
 	switch m.Request.Method {
 	case "initialize", "server/discover":
 		s.checker.listed[""] = m.Entry.Frame.Seq
+		if name := result.Get("serverInfo", "name"); name.Class() == '"' {
+			s.checker.offer(m.Entry.Frame.Seq, ofServer, ofServer, name)
+		}
 		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
 			s.checker.cut = true
 		}
@@ -723,12 +748,16 @@ func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key
 		s.releaseAll(*defs)
 		*defs = map[string]jsonrpc.Value{}
 	}
+	s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
+	s.checker.partial[m.Request.Method] = m.Member("nextCursor").Decoded() != ""
+	if m.Request.Method == "tools/list" {
+		s.toolsChanged = false
+	}
 	for _, v := range m.Member(member).Each {
 		if len(*defs) == maxDefinitions {
 			s.checker.cut = true
 			return
 		}
-		s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
 		if name := v.Get(key).Decoded(); name != "" {
 			s.release((*defs)[name])
 			(*defs)[strings.Clone(name)] = s.keep(v)

@@ -104,3 +104,9 @@ func (x *Exchange) carry(e *session.Entry) {
 		})
 	}
 }
+
+// namesNoVersion reports whether the header of a request names something that is not a version.
+func (x *Exchange) namesNoVersion() bool {
+	values := Field(x.Request, versionField)
+	return len(values) == 1 && !versionForm.MatchString(values[0])
+}

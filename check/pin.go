@@ -32,6 +32,8 @@ type Lock struct {
 	Prompts   map[string]json.RawMessage `json:"prompts,omitempty"`
 	Resources map[string]json.RawMessage `json:"resources,omitempty"`
 	Templates map[string]json.RawMessage `json:"resource_templates,omitempty"`
+
+	partial map[string]bool // see Checker.partial
 }
 
 // pinned are the lists of a lock: the word for an element, the method, the member of its
@@ -50,6 +52,9 @@ var pinned = []struct {
 // ReadLock reads a lock.
 func ReadLock(data []byte) (*Lock, error) {
 	var l Lock
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("the file is empty: not a lock, which `mcptap pin` makes")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
@@ -62,6 +67,15 @@ func ReadLock(data []byte) (*Lock, error) {
 		return nil, errors.New("no lock_version: not a lock of mcptap")
 	case l.Version > LockVersion:
 		return nil, fmt.Errorf("lock_version %d is newer than this mcptap", l.Version)
+	case l.Capabilities != nil && !jsonrpc.Value(l.Capabilities).IsObject():
+		return nil, errors.New("not a lock: capabilities is not an object")
+	}
+	for _, p := range pinned {
+		for name, def := range *p.of(&l) {
+			if !jsonrpc.Value(def).IsObject() {
+				return nil, fmt.Errorf("not a lock: the definition of %s %q is not an object", p.thing, cut(name))
+			}
+		}
 	}
 	return &l, nil
 }
@@ -108,6 +122,9 @@ type offers struct {
 
 // ofInstructions is the name and the list of the instructions of servers in Checker.offered.
 const ofInstructions = "instructions"
+
+// ofServer is the same for their names.
+const ofServer = "server"
 
 // offer remembers a definition in the result of a method, and forgets the oldest of too many. It
 // returns a copy of it, nil if there is no room.
@@ -195,19 +212,28 @@ func (c *Checker) Pin() *Lock {
 			*p.of(l) = defs
 		}
 	}
-	l.Instructions = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text)
+	l.Instructions, l.partial = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text), c.partial
 	return l
 }
 
 // Cut reports whether there was no room for all definitions.
 func (c *Checker) Cut() bool { return c.cut }
 
-// Keep adds the lists of an older lock that were not requested now, and returns the methods for
-// them.
+// Keep adds the lists of an older lock that were not requested now, and the definitions of lists
+// that are not complete. It returns the methods for them.
 func (l *Lock) Keep(old *Lock) (kept []string) {
 	for _, p := range pinned {
-		if *p.of(l) == nil && *p.of(old) != nil {
-			*p.of(l) = *p.of(old)
+		now, before := p.of(l), *p.of(old)
+		switch {
+		case *now == nil && before != nil:
+			*now = before
+			kept = append(kept, p.method)
+		case l.partial[p.method]:
+			for name, def := range before {
+				if _, ok := (*now)[name]; !ok {
+					(*now)[name] = def
+				}
+			}
 			kept = append(kept, p.method)
 		}
 	}
@@ -244,11 +270,12 @@ func (l *Lock) Changes(old *Lock) (changes []string) {
 	return changes
 }
 
-// Missing returns the methods of the lists that the server declared and that were not requested.
+// Missing returns the methods of the lists that the server declared and that were not requested,
+// or not to their ends.
 func (l *Lock) Missing() (methods []string) {
 	for _, p := range pinned {
 		capability, _, _ := strings.Cut(p.method, "/")
-		if *p.of(l) == nil && p.method != "resources/templates/list" && jsonrpc.Value(l.Capabilities).Get(capability) != nil {
+		if l.partial[p.method] || *p.of(l) == nil && p.method != "resources/templates/list" && jsonrpc.Value(l.Capabilities).Get(capability) != nil {
 			methods = append(methods, p.method)
 		}
 	}
@@ -324,6 +351,10 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			switch _, ok := offered[name]; {
 			case ok:
 				at(removed, frame).Hold()
+			case c.partial[p.method] && locked:
+				at(removed, frame).violate(Must, p.method, "", "the list is not complete")
+			case c.partial[p.method]:
+				at(removed, frame).Skip("the list is not complete")
 			case renamed[name] != "":
 				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
 			default:
@@ -389,6 +420,9 @@ func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
 	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities}
 	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
 		l.Instructions, more = whole(v), true
+	}
+	if v := c.offeredIn(ofServer, ofServer, turn).text; v != nil {
+		l.Server, more = whole(v), true
 	}
 	for _, p := range pinned {
 		if c.offered[p.method] == nil {
@@ -474,6 +508,9 @@ func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) 
 	for _, d := range report.Differences {
 		method := d.Method
 		subject, path := namedElement(d.Path)
+		if path == "$.server.info.name" {
+			method, subject = ofServer, ofServer
+		}
 		if path == "$.server.instructions" {
 			method, subject = ofInstructions, ofInstructions
 		}

@@ -191,6 +191,13 @@ var rulesCapability = []Rule{
 			}
 		}, "result tools/call"),
 	},
+	{
+		ID: "cap-17", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
+		Text:   "A client sends logging/setLevel only to a server that declared logging.",
+		Source: "A-D:basic/lifecycle#operation; A-D:server/utilities/logging#capabilities",
+		Fix:    "Read the server's capabilities before calling.",
+		New:    requires([]string{"logging"}, "request logging/setLevel"),
+	},
 }
 
 // declares reports whether capabilities have a member.

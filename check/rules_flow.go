@@ -528,7 +528,7 @@ func logsRequested(s *Session) Hooks {
 				}
 			}
 			switch {
-			case !known || !s.Start || s.Gap:
+			case !known || s.Gap || m.Entry.Frame.Exchange == 0 && !s.Start:
 				v.Skip("requests from before the recording are not known")
 			case asked == listening: // see sub-04
 			case asked < 0:

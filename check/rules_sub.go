@@ -113,7 +113,7 @@ var rulesSubscription = []Rule{
 			case l != nil:
 				v.Hold()
 			case m.Entry.Frame.Exchange == 0 && (id != nil || all.open > 0): // sub-02
-			case !isModern(m.Session) || m.Session.Gap || m.Entry.Frame.Exchange == 0 && !m.Session.Start || m.Entry.Frame.Exchange != 0 && (x == nil || x.Request == nil):
+			case !isModern(m.Session) && (x == nil || x.Revision != jsonrpc.Rev20260728) || m.Session.Gap || m.Entry.Frame.Exchange == 0 && !m.Session.Start || m.Entry.Frame.Exchange != 0 && (x == nil || x.Request == nil):
 				v.Skip("the request of the stream is not known, or it may be of an older revision")
 			default:
 				v.Violate(m.Method, "$.method", m.Method)

@@ -321,6 +321,10 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 // definition returns the definition of the tool that a call names.
 func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
 	tool, ok := m.Session.Tools[params.Get("name").Decoded()]
+	if m.Session.toolsChanged {
+		v.Skip("the tools have changed since they were listed")
+		return nil
+	}
 	if !ok || tool == nil {
 		v.Skip("no list before the call has the tool")
 		return nil

@@ -95,7 +95,7 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 	for _, r := range all {
 		s := junit.Suite{Name: escape.Escape(r.Name)}
 		if r.Error != "" {
-			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "read the recording", Error: &junit.Message{Message: escape.Escape(r.Error)}})
+			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "the recording can be judged", Error: &junit.Message{Message: escape.Escape(r.Error)}})
 		}
 		byRule := map[string][]*check.Finding{}
 		for _, f := range r.Findings {
@@ -149,7 +149,7 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 		fmt.Fprintf(&b, "### %s\n\n", markdown.Replace(escape.Escape(r.Name)))
 		switch {
 		case r.Error != "":
-			fmt.Fprintf(&b, "Could not be read: %s\n\n", markdown.Replace(escape.Escape(r.Error)))
+			fmt.Fprintf(&b, "Error: %s\n\n", markdown.Replace(escape.Escape(r.Error)))
 		case len(r.Findings) == 0 && r.Accepted > 0:
 			b.WriteString("No new findings.\n\n")
 		case len(r.Findings) == 0:

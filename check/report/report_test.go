@@ -123,7 +123,7 @@ var unread = []Recording{{Name: "x", Report: &check.Report{}, Error: "open x: no
 
 func TestUnreadRecording(t *testing.T) {
 	for want, f := range map[string]Format{
-		`<error message="open x: not a recording`: JUnit, "Could not be read: open x": Markdown, "::error title=mcptap check::open x": GitHub,
+		`<error message="open x: not a recording`: JUnit, "Error: open x": Markdown, "::error title=mcptap check::open x": GitHub,
 	} {
 		if text := write(t, f, unread); !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)

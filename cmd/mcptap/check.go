@@ -89,6 +89,11 @@ func newCheck(a *app) *cobra.Command {
 			if o.json && cmd.Flags().Changed("format") && o.format != "json" {
 				return fmt.Errorf("--json and --format %s cannot be combined", o.format)
 			}
+			for _, name := range []string{"lock", "baseline"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+					return fmt.Errorf("--%s: the name of the file is empty", name)
+				}
+			}
 			if len(o.explain) == 0 {
 				if err := o.settings(a, cmd); err != nil {
 					return err
@@ -181,7 +186,8 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			all = append(all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 			continue
 		}
-		if (found.Judged() == 0 || found.Messages == 0) && len(o.filters) == 0 && !o.updateLock {
+		nothing := (found.Judged() == 0 || found.Messages == 0) && len(o.filters) == 0 && !o.updateLock
+		if nothing {
 			unjudged = append(unjudged, quote(arg))
 		}
 		reports = append(reports, &check.Report{Findings: slices.Clone(found.Findings)})
@@ -203,6 +209,9 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 			err = o.writeText(a, w, arg, name, found)
 		default:
 			all = append(all, o.recording(arg, name, found))
+			if nothing {
+				all[len(all)-1].Error = noneJudged
+			}
 		}
 		if err != nil {
 			return err
@@ -235,7 +244,11 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 	case failed:
 		return exitCode(exitNo)
 	case len(unjudged) > 0:
-		return withHint(fmt.Errorf("check %s: no rule could be judged", strings.Join(unjudged, ", ")), "record a session with messages of a client and a server")
+		hint := "record a session with messages of a client and a server"
+		if len(o.only)+len(o.without) > 0 {
+			hint = "--rule and --no-rule may leave no rule for such a session"
+		}
+		return withHint(fmt.Errorf("check %s: %s", strings.Join(unjudged, ", "), noneJudged), hint)
 	}
 	return nil
 }
@@ -328,7 +341,7 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 			return err
 		default:
 			if kept := lock.Keep(old); len(kept) > 0 {
-				a.say(fmt.Sprintf("%s keeps what was pinned of %s, which the recording does not have", o.lock, strings.Join(kept, ", ")))
+				a.say(fmt.Sprintf("%s keeps what was pinned of %s and the recording does not have", o.lock, strings.Join(kept, ", ")))
 			}
 		}
 		if err := writeLock(o.lock, lock); err != nil {
@@ -366,6 +379,9 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	return err
 }
 
+// noneJudged is what is wrong with a recording of which nothing is known.
+const noneJudged = "no rule could be judged"
+
 // maxChanges is how many changes of a lock are printed.
 const maxChanges = 20
 
@@ -390,9 +406,26 @@ func (o *checkOptions) newLock(a *app) (*check.Lock, error) {
 	return o.last.Pin(), nil
 }
 
+// maxSmall is how large a lock, a baseline or a file of settings may be.
+const maxSmall = 64 << 20
+
+// readSmall reads a regular file that is not large: a pipe could block, and a device be endless.
+func readSmall(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", quote(name))
+	case info.Size() > maxSmall:
+		return nil, fmt.Errorf("%s is larger than 64 MiB", quote(name))
+	}
+	return os.ReadFile(name)
+}
+
 // readLock and readBaseline read the file of a flag.
 func readLock(name string) (*check.Lock, error) {
-	data, err := os.ReadFile(name)
+	data, err := readSmall(name)
 	if err != nil {
 		return nil, err
 	}
@@ -404,7 +437,7 @@ func readLock(name string) (*check.Lock, error) {
 }
 
 func readBaseline(name string) (*check.Baseline, error) {
-	data, err := os.ReadFile(name)
+	data, err := readSmall(name)
 	if err != nil {
 		return nil, err
 	}

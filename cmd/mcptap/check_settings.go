@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -29,15 +31,23 @@ var checkSettings = map[string]bool{
 func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 	dir := filepath.Dir(o.lock) // "." without one
 	name := filepath.Join(dir, settingsFile)
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	data, err := readSmall(name)
 	var file, flags map[string]yaml.Node
 	if err == nil {
-		err = yaml.Unmarshal(data, &file)
+		d := yaml.NewDecoder(bytes.NewReader(data))
+		if err = d.Decode(&file); err == nil && d.Decode(new(any)) != io.EOF {
+			err = errors.New("more follows after the settings")
+		} else if err == io.EOF { // it is empty
+			err = nil
+		}
 	}
 	for key, value := range file {
+		if err != nil {
+			break
+		}
 		if key != "check" {
 			return fmt.Errorf("%s: unknown key %s (want check)", quote(name), quote(key))
 		}
@@ -66,8 +76,8 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		}
 		for _, v := range values {
 			text := v.Value
-			if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
-				return fmt.Errorf("%s: line %d: %s must be a value or a list of values", quote(name), v.Line, key)
+			if v.Kind != yaml.ScalarNode || v.Tag == "!!null" || v.Value == "" {
+				return fmt.Errorf("%s: line %d: %s must be a value or a list of values, and not empty", quote(name), v.Line, key)
 			}
 			var yes bool
 			if key == "locked" && v.Decode(&yes) == nil {

@@ -128,7 +128,9 @@ func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check
 	for _, g := range o.filters {
 		l.printf("%s\n", fit(g.words(), width))
 	}
-	writeChecklist(&l, o.checklist, width)
+	if r.Judged() > 0 || o.accepted > 0 {
+		writeChecklist(&l, o.checklist, width)
+	}
 	if o.accepted > 0 {
 		l.printf("%s in the baseline\n", plural(o.accepted, "finding is", "findings are"))
 	}

@@ -62,7 +62,7 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 		return withHint(fmt.Errorf("pin %s: the server offers nothing in this recording", quote(arg)), "record a session in which the client requests tools/list")
 	}
 	if missing := lock.Missing(); len(missing) > 0 {
-		a.say(fmt.Sprintf("warning: the recording has no result of %s: none of it is pinned", strings.Join(missing, ", ")))
+		a.say(fmt.Sprintf("warning: the recording does not have all of %s: what is missing is not pinned", strings.Join(missing, ", ")))
 	}
 	if o.output == "" || o.output == "-" {
 		data, err := lock.Encode()
