@@ -326,11 +326,13 @@ var rulesPin = []Rule{
 // It is called before [Checker.Report].
 func (c *Checker) Compare(lock *Lock, locked bool) error {
 	now := c.Pin()
+	method := "" // of the list that is compared
 	at := func(rule *Rule, frame uint64) *Verdict {
-		return &Verdict{rule: rule, results: c.results, frame: frame}
+		return &Verdict{rule: rule, results: c.results, frame: frame, method: method}
 	}
 	removed, changed, added := Lookup("pin-01"), Lookup("pin-02"), Lookup("pin-03")
 	for _, p := range pinned {
+		method = p.method
 		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
 		if offered == nil {
 			switch {
@@ -375,6 +377,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			}
 		}
 	}
+	method = ""
 	cut := c.cut
 	for _, list := range c.offered {
 		cut = cut || list.cut
@@ -397,7 +400,10 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		if theirs, more = c.round(lock, now, turn); !more {
 			break
 		}
-		found, err := compareDefinitions(lock, theirs, func(method, name string) *Verdict { return at(changed, c.frameOf(method, name, turn)) })
+		found, err := compareDefinitions(lock, theirs, func(list, name string) *Verdict {
+			method = list
+			return at(changed, c.frameOf(list, name, turn))
+		})
 		if err != nil {
 			return err
 		}

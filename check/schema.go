@@ -370,7 +370,10 @@ func losesResult(m *Message, path string) bool {
 		return true
 	}
 	member, _ := strings.CutPrefix(strings.TrimSuffix(path, "[*]"), "$.result.")
-	return slices.Contains([]string{"tools", "prompts", "resources", "resourceTemplates", "content", "contents", "messages", "completion"}, member)
+	return slices.Contains([]string{
+		"tools", "prompts", "resources", "resourceTemplates", "content", "contents", "messages", "messages[*].role", "messages[*].content", "completion",
+		"completion.values",
+	}, member)
 }
 
 // bySchema judges feat-25.

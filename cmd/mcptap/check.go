@@ -223,6 +223,11 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 	}
 	if o.known != nil {
+		for _, k := range o.known.Findings {
+			if check.Lookup(k.Rule) == nil {
+				a.say(fmt.Sprintf("warning: baseline: no rule %s", quote(k.Rule)))
+			}
+		}
 		for _, k := range o.known.Resolved(seen, rules) {
 			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
 		}
