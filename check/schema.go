@@ -361,7 +361,7 @@ var ruleSchema = Rule{
 }
 
 // losesResult reports whether SDKs refuse a whole list or content because of an error at a path:
-// the list itself is missing, or is not a list.
+// the list itself, or an element of it, is missing or of a wrong type.
 func losesResult(m *Message, path string) bool {
 	switch {
 	case m.Kind != jsonrpc.Response || m.Request == nil:
