@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
-	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -160,102 +159,26 @@ func (o *checkOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 		args, followed, ctx = []string{name}, ctx, context.WithoutCancel(ctx)
 	}
-	w := bufio.NewWriter(a.stdout)
-	failed := false
-	var unread []error
-	var unjudged []string
-	var reports []*check.Report
-	var all []checkreport.Recording
-	seen, rules := map[check.Known]bool{}, map[string]bool{}
+	r := checkRun{checkOptions: o, a: a, w: bufio.NewWriter(a.stdout), failOn: failOn, seen: map[check.Known]bool{}, rules: map[string]bool{}}
 	for i, arg := range args {
 		name, found, err := o.check(ctx, a, arg)
-		if err != nil {
-			if len(args) == 1 && o.format == "text" || ctx.Err() != nil {
-				return err
-			}
-			unread = append(unread, err)
-			text := strings.Join(messages(err), "; ")
-			if len(args) > 1 {
-				a.say(text)
-			}
-			if o.format == "json" {
-				if err := writeJSON(w, checkErrorJSON{1, "error", arg, text}); err != nil {
-					return err
-				}
-			}
-			all = append(all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
-			continue
-		}
-		nothing := (found.Judged() == 0 || found.Messages == 0) && len(o.filters) == 0 && !o.updateLock
-		if nothing {
-			unjudged = append(unjudged, quote(arg))
-		}
-		reports = append(reports, &check.Report{Findings: slices.Clone(found.Findings)})
-		o.checklist, o.accepted = o.last.Checklist(found), 0
-		if o.known != nil {
-			o.accepted = o.known.Apply(found, seen)
-		}
-		for _, j := range found.Judgements {
-			rules[j.Rule.ID] = rules[j.Rule.ID] || j.Held+j.Violated > 0
-		}
-		failed = failed || failOn != 0 && !o.updateBaseline && found.Worst() >= failOn || slices.ContainsFunc(o.filters, (*gate).failed)
-		switch o.format {
-		case "json":
-			err = o.writeJSON(w, name, found)
-		case "text":
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			err = o.writeText(a, w, arg, name, found)
-		default:
-			all = append(all, o.recording(arg, name, found))
-			if nothing {
-				all[len(all)-1].Error = noneJudged
-			}
+		switch {
+		case err == nil:
+			err = r.add(i, arg, name, found)
+		case ctx.Err() == nil && (len(args) > 1 || o.format != "text"):
+			err = r.addUnread(arg, err, len(args) > 1)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if write := checkreport.Formats[o.format]; write != nil {
-		if err := errors.Join(write(w, all, failOn), o.stepSummary(a, all, failOn)); err != nil {
-			return err
-		}
-	}
-	if o.known != nil {
-		for _, k := range o.known.Findings {
-			if check.Lookup(k.Rule) == nil {
-				a.say(fmt.Sprintf("warning: baseline: no rule %s", quote(k.Rule)))
-			}
-		}
-		for _, k := range o.known.Resolved(seen, rules) {
-			a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
-		}
-	}
-	err = w.Flush()
-	if len(reports) > 0 {
-		err = errors.Join(err, o.update(a, reports, rules))
-	}
-	if err != nil {
+	if err := r.finish(); err != nil {
 		return err
 	}
-	switch {
-	case followed.Err() != nil:
+	if followed.Err() != nil {
 		return followed.Err()
-	case len(unread) == 1 && len(args) == 1:
-		return unread[0]
-	case len(unread) > 0:
-		return exitCode(exitFailure)
-	case failed:
-		return exitCode(exitNo)
-	case len(unjudged) > 0:
-		hint := "record a session with messages of a client and a server"
-		if len(o.only)+len(o.without) > 0 {
-			hint = "--rule and --no-rule may leave no rule for such a session"
-		}
-		return withHint(fmt.Errorf("check %s: %s", strings.Join(unjudged, ", "), noneJudged), hint)
 	}
-	return nil
+	return r.outcome(len(args))
 }
 
 // prepare checks the options. It returns the class to fail on, 0 for none.
@@ -383,9 +306,6 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	}
 	return err
 }
-
-// noneJudged is what is wrong with a recording of which nothing is known.
-const noneJudged = "no rule could be judged"
 
 // maxChanges is how many changes of a lock are printed.
 const maxChanges = 20

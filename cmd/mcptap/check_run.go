@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
+)
+
+// A checkRun collects the results of the recordings of one command.
+type checkRun struct {
+	*checkOptions
+	a *app
+	w *bufio.Writer
+	// failOn is the class to fail on, 0 for none, and failed reports that something fails.
+	failOn check.Class
+	failed bool
+	// unread has the errors of recordings that could not be read, unjudged the names of those
+	// of which nothing could be judged.
+	unread   []error
+	unjudged []string
+	reports  []*check.Report         // before the baseline was applied
+	all      []checkreport.Recording // for a format of package report
+	// seen are the entries of the baseline that were found, rules those that were judged, by
+	// their ids.
+	seen  map[check.Known]bool
+	rules map[string]bool
+}
+
+// noneJudged is what is wrong with a recording of which nothing is known.
+const noneJudged = "no rule could be judged"
+
+// add adds the results of a recording, and prints them if the format allows it.
+func (r *checkRun) add(i int, arg, name string, found *check.Report) error {
+	nothing := (found.Judged() == 0 || found.Messages == 0) && len(r.filters) == 0 && !r.updateLock
+	if nothing {
+		r.unjudged = append(r.unjudged, quote(arg))
+	}
+	r.reports = append(r.reports, &check.Report{Findings: slices.Clone(found.Findings)})
+	r.checklist, r.accepted = r.last.Checklist(found), 0
+	if r.known != nil {
+		r.accepted = r.known.Apply(found, r.seen)
+	}
+	for _, j := range found.Judgements {
+		r.rules[j.Rule.ID] = r.rules[j.Rule.ID] || j.Held+j.Violated > 0
+	}
+	fails := r.failOn != 0 && !r.updateBaseline && found.Worst() >= r.failOn
+	r.failed = r.failed || fails || slices.ContainsFunc(r.filters, (*gate).failed)
+	switch r.format {
+	case "json":
+		return r.writeJSON(r.w, name, found)
+	case "text":
+		if i > 0 {
+			fmt.Fprintln(r.w)
+		}
+		return r.writeText(r.a, r.w, arg, name, found)
+	}
+	one := r.recording(arg, name, found)
+	if nothing {
+		one.Error = noneJudged
+	}
+	r.all = append(r.all, one)
+	return nil
+}
+
+// addUnread adds a recording that could not be read. Say reports that the error is also printed.
+func (r *checkRun) addUnread(arg string, err error, say bool) error {
+	r.unread = append(r.unread, err)
+	text := strings.Join(messages(err), "; ")
+	if say {
+		r.a.say(text)
+	}
+	r.all = append(r.all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
+	if r.format == "json" {
+		return writeJSON(r.w, checkErrorJSON{1, "error", arg, text})
+	}
+	return nil
+}
+
+// finish prints what is about all recordings, and writes the lock and the baseline.
+func (r *checkRun) finish() error {
+	if write := checkreport.Formats[r.format]; write != nil {
+		if err := errors.Join(write(r.w, r.all, r.failOn), r.stepSummary(r.a, r.all, r.failOn)); err != nil {
+			return err
+		}
+	}
+	if r.known != nil {
+		for _, k := range r.known.Findings {
+			if check.Lookup(k.Rule) == nil {
+				r.a.say("warning: baseline: no rule " + quote(k.Rule))
+			}
+		}
+		for _, k := range r.known.Resolved(r.seen, r.rules) {
+			r.a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
+		}
+	}
+	err := r.w.Flush()
+	if len(r.reports) > 0 {
+		err = errors.Join(err, r.update(r.a, r.reports, r.rules))
+	}
+	return err
+}
+
+// outcome returns the error or the exit code of the command, which was given so many recordings.
+func (r *checkRun) outcome(given int) error {
+	switch {
+	case len(r.unread) == 1 && given == 1:
+		return r.unread[0]
+	case len(r.unread) > 0:
+		return exitCode(exitFailure)
+	case r.failed:
+		return exitCode(exitNo)
+	case len(r.unjudged) > 0:
+		hint := "record a session with messages of a client and a server"
+		if len(r.only)+len(r.without) > 0 {
+			hint = "--rule and --no-rule may leave no rule for such a session"
+		}
+		return withHint(fmt.Errorf("check %s: %s", strings.Join(r.unjudged, ", "), noneJudged), hint)
+	}
+	return nil
+}
