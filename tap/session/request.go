@@ -16,7 +16,13 @@ func (t *Pairing) request(x *arrival) {
 	if id == "" {
 		id = unreadID(x.f.Lane)
 	} else if open := t.words[id].oldest(); open != nil {
-		x.part.Clash = open.ref
+		if c := open.call; open.cancelled && c.CancelledBy != c.Lane && x.f.Exchange == 0 {
+			// The server has ended the subscription: its id is free.
+			c.final = true
+			t.abandon(open)
+		} else {
+			x.part.Clash = open.ref
+		}
 	}
 	role := RoleRequest
 	if a.call, a.purpose = t.known(x, w); a.call == nil {
