@@ -140,7 +140,7 @@ func (t *Pairing) ask(x *arrival, w fields, a *request) {
 		c.Notes |= NoteClash
 	}
 	token := word(wordToken, x.f.Lane, w["_meta/progressToken"])
-	if t.words[token] != nil {
+	if slices.ContainsFunc(t.words[token], func(a *request) bool { return !a.cancelled }) {
 		c.Notes |= NoteTokenClash
 	}
 	t.name(a, wordToken, token)
