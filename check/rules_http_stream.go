@@ -447,11 +447,12 @@ func endpointEvent(judge func(e *tap.ServerSentEvent, s *Session, v *Verdict)) f
 }
 
 // eventForm judges http-48.
-func eventForm(*Session) Hooks {
+func eventForm(s *Session) Hooks {
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		if e.Frame.Form != tap.FormEvent || e.Frame.Lane != tap.ToClient {
 			return
 		}
+		x := s.checker.exchangeOf(e)
 		event := tap.ParseServerSentEvent(e.Frame.Raw)
 		data := jsonrpc.Value(strings.TrimSpace(string(event.Data[:min(len(event.Data), maxValidated)])))
 		switch {
@@ -462,7 +463,7 @@ func eventForm(*Session) Hooks {
 			if data.Get("jsonrpc") != nil {
 				v.Violate(event.Name, "", "event: "+event.Name)
 			}
-		case isNoMessage(data) && jsonrpc.Valid(data, jsonrpc.MaxDepth):
+		case isNoMessage(data) && x != nil && x.asks() && jsonrpc.Valid(data, jsonrpc.MaxDepth): // a GET may be for other events
 			v.Violate("", "$", string(data))
 		case data.IsObject() || data.IsArray() || !jsonrpc.Valid(data, jsonrpc.MaxDepth):
 			v.Hold() // see http-49 for the last one
