@@ -345,6 +345,11 @@ func progressIncreases(*Session) Hooks {
 	}
 	last := bounded.Map[key, string]{Max: maxRequests}
 	return Hooks{
+		Watch: func(m *Message) {
+			if m.Part.Role == session.RoleRetry { // another request, whose progress begins anew
+				last.Delete(key{m.Part.Call, m.Entry.Frame.Exchange, string(m.Param("_meta").Get("progressToken"))})
+			}
+		},
 		On: []string{onProgress},
 		Message: func(m *Message, v *Verdict) {
 			progress, token := m.Param("progress"), m.Param("progressToken")

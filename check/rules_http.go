@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -396,9 +397,9 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-49", Class: "client-breaking", In: "A-E", Side: "both", Transport: "http",
-		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text.",
+		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text. The JSON body that answers a request with 200 has a message.",
 		Source: "A:basic/messages; B-E:basic/index#messages; RFC 8259",
-		Fix:    "Serialize with a JSON library; map NaN and infinity to null.",
+		Fix:    "Serialize with a JSON library; map NaN and infinity to null. Put the result into a JSON-RPC response.",
 		New:    bodyIsJSON,
 	},
 	{
@@ -746,6 +747,16 @@ func newIDAfterLoss(s *Session) Hooks {
 	}
 }
 
+// answersInJSON reports whether the server has answered a request with 200 and a JSON body.
+func (x *Exchange) answersInJSON() bool {
+	return x.isStreamable() && x.asks() && x.byServer() && x.Response.Status == 200 && mediaType(x.Response) == "application/json"
+}
+
+// isNoMessage reports whether a value is an object without any member that makes it a message.
+func isNoMessage(v jsonrpc.Value) bool {
+	return v.IsObject() && len(v.Members("id", "method", "result", "error")) == 0
+}
+
 // authorized judges http-46.
 func authorized(s *Session) Hooks {
 	since := uint64(0)
@@ -780,8 +791,28 @@ func authorized(s *Session) Hooks {
 
 // bodyIsJSON judges http-49. What is cut off is left to http-56.
 func bodyIsJSON(s *Session) Hooks {
-	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+	cancelled := bounded.Map[uint64, bool]{Max: maxStreams} // exchanges
+	exchange := func(x *Exchange, v *Verdict) {
+		if !x.answersInJSON() || x.Others > 0 || x.End == nil || x.End.By != "server" || x.End.Error != "" || x.End.Coding != "" || x.HungUp != 0 {
+			return
+		}
+		_, ok := cancelled.Get(x.Number)
+		if !ok && !slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToClient }) {
+			v.frame = x.Heads[1]
+			v.Violate(x.about(), "$", "the body is empty")
+		}
+	}
+	return Hooks{Exchange: exchange, Frame: func(e *session.Entry, v *Verdict) {
 		form := e.Frame.Form
+		noteCancelled(s, e, &cancelled)
+		x := s.checker.exchangeOf(e)
+		if form == tap.FormBody && e.Frame.Lane == tap.ToClient && !e.Frame.Truncated && e.Frame.Whole() && x != nil && x.answersInJSON() {
+			text := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw))
+			if (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth) {
+				v.Violate(x.about(), "$", string(text))
+				return
+			}
+		}
 		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent || e.Message.Kind == jsonrpc.Other {
 			return
 		}

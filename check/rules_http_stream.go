@@ -52,13 +52,7 @@ var rulesStream = []Rule{
 		Text:   "No JSON-RPC response comes on the stream of a GET, unless the GET resumes the stream of that request.",
 		Source: sourceStreams,
 		Fix:    "Send the response on the stream of its own POST.",
-		New: each(func(m *Message, v *Verdict) {
-			x := m.exchange()
-			if m.Session.Transport != "http" || m.Entry.Frame.Form != tap.FormEvent || x == nil || x.Request == nil || x.Request.Method != "GET" {
-				return
-			}
-			v.Check(Field(x.Request, "Last-Event-ID") != nil, m.Subject(), "$", "a response on the stream of a GET")
-		}, "result", "error"),
+		New:    responseOnGET,
 	},
 	{
 		ID: "http-16", Class: "must", In: "B-D", Side: "server", Transport: "http",
@@ -233,15 +227,20 @@ func streamCarriesResponse(s *Session) Hooks {
 		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {
 			resumable.Put(e.Frame.Exchange, true)
 		}
-		for _, p := range e.Parts {
-			if p.Role == session.RoleCancel {
-				if r, ok := s.requests.Get(p.Call); ok {
-					cancelled.Put(r.Exchange, true)
-				}
+		noteCancelled(s, e, &cancelled)
+	}
+	return hooks
+}
+
+// noteCancelled remembers the exchanges of the requests that a frame cancels.
+func noteCancelled(s *Session, e *session.Entry, cancelled *bounded.Map[uint64, bool]) {
+	for _, p := range e.Parts {
+		if p.Role == session.RoleCancel {
+			if r, ok := s.requests.Get(p.Call); ok {
+				cancelled.Put(r.Exchange, true)
 			}
 		}
 	}
-	return hooks
 }
 
 // progressOnStream judges http-10.
@@ -298,18 +297,46 @@ func eventIDs(s *Session) Hooks {
 	}}
 }
 
+// responseOnGET judges http-14.
+func responseOnGET(s *Session) Hooks {
+	roots := bounded.Map[uint64, uint64]{Max: maxStreams} // first frames of streams, by exchange
+	return Hooks{
+		Frame: func(e *session.Entry, _ *Verdict) { noteRoot(e, &roots) },
+		On:    []string{"result", "error"},
+		Message: func(m *Message, v *Verdict) {
+			x := m.exchange()
+			if s.Transport != "http" || m.Entry.Frame.Form != tap.FormEvent || x == nil || x.Request == nil || x.Request.Method != "GET" {
+				return
+			}
+			if resumed, ok := roots.Get(x.Number); ok && m.Request != nil {
+				if root, ok := roots.Get(m.Request.Exchange); ok && root != resumed && Field(x.Request, "Last-Event-ID") != nil {
+					v.Violate(m.Subject(), "$", "a response of another stream than the one that is resumed")
+					return
+				}
+			}
+			v.Check(Field(x.Request, "Last-Event-ID") != nil, m.Subject(), "$", "a response on the stream of a GET")
+		},
+	}
+}
+
+// noteRoot remembers on which stream the exchange of a request continues.
+func noteRoot(e *session.Entry, roots *bounded.Map[uint64, uint64]) {
+	if e.Event.Name != tap.EventRequest {
+		return
+	}
+	if e.Resumes != 0 {
+		roots.Put(e.Frame.Exchange, e.Resumes)
+	} else if Field(&e.Event, "Last-Event-ID") == nil {
+		roots.Put(e.Frame.Exchange, e.Frame.Seq)
+	}
+}
+
 // replayedEvents judges http-17.
 func replayedEvents(s *Session) Hooks {
 	roots := bounded.Map[uint64, uint64]{Max: maxStreams} // first frames of streams, by exchange
 	events := bounded.Map[uint64, uint64]{Max: maxEvents} // the same, by event
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-		if e.Event.Name == tap.EventRequest {
-			if e.Resumes != 0 {
-				roots.Put(e.Frame.Exchange, e.Resumes)
-			} else if Field(&e.Event, "Last-Event-ID") == nil {
-				roots.Put(e.Frame.Exchange, e.Frame.Seq)
-			}
-		}
+		noteRoot(e, &roots)
 		x := s.checker.exchangeOf(e)
 		if e.Frame.Form != tap.FormEvent || x == nil || x.Request == nil || !v.judged() {
 			return
@@ -420,11 +447,12 @@ func endpointEvent(judge func(e *tap.ServerSentEvent, s *Session, v *Verdict)) f
 }
 
 // eventForm judges http-48.
-func eventForm(*Session) Hooks {
+func eventForm(s *Session) Hooks {
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		if e.Frame.Form != tap.FormEvent || e.Frame.Lane != tap.ToClient {
 			return
 		}
+		x := s.checker.exchangeOf(e)
 		event := tap.ParseServerSentEvent(e.Frame.Raw)
 		data := jsonrpc.Value(strings.TrimSpace(string(event.Data[:min(len(event.Data), maxValidated)])))
 		switch {
@@ -435,6 +463,8 @@ func eventForm(*Session) Hooks {
 			if data.Get("jsonrpc") != nil {
 				v.Violate(event.Name, "", "event: "+event.Name)
 			}
+		case isNoMessage(data) && x != nil && x.asks() && jsonrpc.Valid(data, jsonrpc.MaxDepth): // a GET may be for other events
+			v.Violate("", "$", string(data))
 		case data.IsObject() || data.IsArray() || !jsonrpc.Valid(data, jsonrpc.MaxDepth):
 			v.Hold() // see http-49 for the last one
 		default:

@@ -204,6 +204,7 @@ const maxWaits = 256
 type wait struct {
 	method, name string
 	id, state    string // keys, of the last request and of the result
+	conn         uint64 // of the last request, 0 on stdio
 	// asked has the methods of the requests for input, more reports that there are others.
 	asked map[string]string
 	more  bool
@@ -231,7 +232,7 @@ func (c *chains) watch(m *Message) {
 	}
 	w := &wait{
 		method: m.Request.Method, name: nameOf(m.Request.Params), id: string(jsonrpc.AppendKey(nil, m.Request.ID)),
-		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), asked: map[string]string{},
+		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), conn: m.conn(), asked: map[string]string{},
 	}
 	for name, request := range m.Member("inputRequests").Each {
 		if w.more = len(w.asked) == maxCarried || len(name) > jsonrpc.MaxSubject; w.more {
@@ -252,10 +253,11 @@ func nameOf(params jsonrpc.Value) string {
 
 // take returns and forgets the wait to which a retry with a state belongs, nil if that is not
 // certain. Candidates is how many have its method and name; elsewhere reports that another
-// one has its state.
+// one has its state. On HTTP several clients may share the session: a wait of another
+// connection, or one without the state that the retry has, may be that of another client.
 func (c *chains) take(m *Message, state string) (found *wait, candidates int, elsewhere bool) {
 	var ref session.Ref
-	name := nameOf(m.Parameters())
+	name, conn := nameOf(m.Parameters()), m.conn()
 	exact := false
 	for r, w := range c.waits.All {
 		same := state != "" && w.state == state
@@ -263,6 +265,7 @@ func (c *chains) take(m *Message, state string) (found *wait, candidates int, el
 		case w.method != m.Method || w.name != name:
 			elsewhere = elsewhere || same
 			continue
+		case w.conn != conn, conn != 0 && state != "" && !same:
 		case same:
 			exact = true
 			ref, found = r, w
@@ -296,6 +299,8 @@ func eachRetry(judge func(m *Message, w *wait, v *Verdict)) func(*Session) Hooks
 				judge(m, w, v)
 			case candidates > 1:
 				v.Skip("several calls wait for input")
+			case candidates == 1:
+				v.Skip("the retry may be that of another client")
 			default:
 				v.Skip("the result that requires the input is not known")
 			}

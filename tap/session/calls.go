@@ -289,7 +289,7 @@ type Notes uint16
 const (
 	// NoteClash: another request of its side with the same id was open.
 	NoteClash Notes = 1 << iota
-	// NoteTokenClash: the same for its progress token.
+	// NoteTokenClash: the same for its progress token, unless the other was cancelled.
 	NoteTokenClash
 	// NoteDuplicateKeys: a message of it has two members of one name.
 	NoteDuplicateKeys

@@ -16,7 +16,13 @@ func (t *Pairing) request(x *arrival) {
 	if id == "" {
 		id = unreadID(x.f.Lane)
 	} else if open := t.words[id].oldest(); open != nil {
-		x.part.Clash = open.ref
+		if c := open.call; open.cancelled && c.CancelledBy != c.Lane && x.f.Exchange == 0 {
+			// The server has ended the subscription: its id is free.
+			c.final = true
+			t.abandon(open)
+		} else {
+			x.part.Clash = open.ref
+		}
 	}
 	role := RoleRequest
 	if a.call, a.purpose = t.known(x, w); a.call == nil {
@@ -134,7 +140,7 @@ func (t *Pairing) ask(x *arrival, w fields, a *request) {
 		c.Notes |= NoteClash
 	}
 	token := word(wordToken, x.f.Lane, w["_meta/progressToken"])
-	if t.words[token] != nil {
+	if slices.ContainsFunc(t.words[token], func(a *request) bool { return !a.cancelled }) {
 		c.Notes |= NoteTokenClash
 	}
 	t.name(a, wordToken, token)

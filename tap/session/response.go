@@ -259,7 +259,7 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 		if modern { // a poll of a task, which continues without it
 			t.abandon(a)
 		}
-	case modern && (e.By == "client" || e.HalfClosed):
+	case modern && (e.By == "client" || e.Name == tap.EventHangUp || e.HalfClosed):
 		c.Notes |= NoteHungUp
 		c.StreamEnd = StreamEnd{x.part.At, "client", e.Error}
 		if c.Cancel == (Ref{}) {
