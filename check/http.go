@@ -133,14 +133,6 @@ func (c *Checker) exchangeOf(e *session.Entry) *Exchange {
 // exchange returns the exchange of a message, nil on stdio.
 func (m *Message) exchange() *Exchange { return m.Session.checker.exchangeOf(m.Entry) }
 
-// conn returns the number of the connection of a message, 0 on stdio.
-func (m *Message) conn() uint64 {
-	if x := m.exchange(); x != nil && x.Request != nil {
-		return x.Request.Conn
-	}
-	return 0
-}
-
 // head returns the head of the request whose body the message is, nil if there is none.
 func (m *Message) head() *tap.Event {
 	x := m.exchange()

@@ -204,7 +204,6 @@ const maxWaits = 256
 type wait struct {
 	method, name string
 	id, state    string // keys, of the last request and of the result
-	conn         uint64 // of the last request, 0 on stdio
 	// asked has the methods of the requests for input, more reports that there are others.
 	asked map[string]string
 	more  bool
@@ -232,7 +231,7 @@ func (c *chains) watch(m *Message) {
 	}
 	w := &wait{
 		method: m.Request.Method, name: nameOf(m.Request.Params), id: string(jsonrpc.AppendKey(nil, m.Request.ID)),
-		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), conn: m.conn(), asked: map[string]string{},
+		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), asked: map[string]string{},
 	}
 	for name, request := range m.Member("inputRequests").Each {
 		if w.more = len(w.asked) == maxCarried || len(name) > jsonrpc.MaxSubject; w.more {
@@ -253,11 +252,11 @@ func nameOf(params jsonrpc.Value) string {
 
 // take returns and forgets the wait to which a retry with a state belongs, nil if that is not
 // certain. Candidates is how many have its method and name; elsewhere reports that another
-// one has its state. On HTTP several clients may share the session: a wait of another
-// connection, or one without the state that the retry has, may be that of another client.
+// one has its state. On HTTP several clients may share the session: a wait without the state that
+// the retry has may be that of another client.
 func (c *chains) take(m *Message, state string) (found *wait, candidates int, elsewhere bool) {
 	var ref session.Ref
-	name, conn := nameOf(m.Parameters()), m.conn()
+	name, shared := nameOf(m.Parameters()), m.Entry.Frame.Exchange != 0
 	exact := false
 	for r, w := range c.waits.All {
 		same := state != "" && w.state == state
@@ -265,7 +264,7 @@ func (c *chains) take(m *Message, state string) (found *wait, candidates int, el
 		case w.method != m.Method || w.name != name:
 			elsewhere = elsewhere || same
 			continue
-		case w.conn != conn, conn != 0 && state != "" && !same:
+		case shared && state != "" && !same:
 		case same:
 			exact = true
 			ref, found = r, w
