@@ -57,7 +57,7 @@ type Checker struct {
 	// listed has the numbers of the frames with the last lists, by method, and with the last
 	// handshake, by "".
 	listed map[string]uint64
-	// partial reports of which lists the last page is missing, by method.
+	// partial reports whether the last page of a list is missing, by method.
 	partial map[string]bool
 	// revision is the last that a message had.
 	revision jsonrpc.Revision
@@ -237,8 +237,8 @@ type planKey struct {
 	revision     jsonrpc.Revision
 }
 
-// A selection has the rules that apply to a message. Unknown are those of which this is not
-// known, as the revision is not.
+// A selection has the rules that apply to a message. Unknown are rules that may apply, which
+// depends on a revision that is not known.
 type selection struct{ rules, unknown []*judge }
 
 // maxPlans is how many plans a session keeps. Methods and revisions may be anything.

@@ -53,18 +53,5 @@ func TestCorpus(t *testing.T) {
 			fmt.Fprintf(&b, "  %s %s %d× %v %s %s: %s\n", f.Class, f.Rule.ID, f.Count, f.Frames, f.Subject, f.Path, f.Text)
 		}
 	}
-	golden := filepath.Join("testdata", "corpus.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := b.String(); got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%s differs (go test ./check -run TestCorpus -update); got\n%s", golden, got)
-	}
+	golden(t, filepath.Join("testdata", "corpus.golden"), b.String())
 }

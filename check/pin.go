@@ -161,9 +161,9 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	return kept
 }
 
-// Several calls f for each tool, prompt, resource or template, and for the instructions, of which
-// servers offered several versions, in a list or in several, with the frames of the versions. The
-// last is the one that is pinned.
+// Several calls f for each tool, prompt, resource and template, and for the instructions, if
+// servers offered more than one version of it, with the frames of the versions. The last version
+// is the one that is pinned.
 func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	each := func(method, name, thing string) {
 		if all := c.offered[method].byName[name]; len(all) > 1 {

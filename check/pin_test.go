@@ -105,7 +105,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A list of which a page is missing keeps what was pinned, and an update names what it changes.
+// If a page of a list is missing, its pinned definitions are kept. An update names its changes.
 func TestLockKeeps(t *testing.T) {
 	const a, b = `{"name":"a","inputSchema":{}}`, `{"name":"b","inputSchema":{}}`
 	old := pin(t, offering(a+","+b))

@@ -53,18 +53,5 @@ func TestReferenceDocuments(t *testing.T) {
 			fmt.Fprintf(&b, "%s\n%.300s\n  %s\n", title, messages[i], strings.Join(rules, " "))
 		}
 	}
-	golden := filepath.Join("testdata", "reference.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := b.String(); got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%s differs (go test ./check -run TestReferenceDocuments -update); got\n%s", golden, got)
-	}
+	golden(t, filepath.Join("testdata", "reference.golden"), b.String())
 }

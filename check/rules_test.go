@@ -272,3 +272,21 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 	}
 	return all
 }
+
+// golden compares text with a file, which -update writes.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s differs (go test ./check -update rewrites it); got\n%s", name, got)
+	}
+}

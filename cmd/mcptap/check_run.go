@@ -19,8 +19,8 @@ type checkRun struct {
 	// failOn is the class to fail on, 0 for none, and failed reports that something fails.
 	failOn check.Class
 	failed bool
-	// unread has the errors of recordings that could not be read, unjudged the names of those
-	// of which nothing could be judged.
+	// unread has the errors of recordings that could not be read. unjudged has the names of
+	// recordings for which no rule could be judged.
 	unread   []error
 	unjudged []string
 	reports  []*check.Report         // before the baseline was applied
@@ -31,7 +31,7 @@ type checkRun struct {
 	rules map[string]bool
 }
 
-// noneJudged is what is wrong with a recording of which nothing is known.
+// noneJudged is the error for a recording for which no rule could be judged.
 const noneJudged = "no rule could be judged"
 
 // add adds the results of a recording, and prints them if the format allows it.
@@ -105,7 +105,8 @@ func (r *checkRun) finish() error {
 	return err
 }
 
-// outcome returns the error or the exit code of the command, which was given so many recordings.
+// outcome returns the error or the exit code of the command. Given is the number of recordings
+// on the command line.
 func (r *checkRun) outcome(given int) error {
 	switch {
 	case len(r.unread) == 1 && given == 1:
