@@ -44,6 +44,15 @@ var floors = map[string]floor{
 	// What makes recorded text safe to print. One package, so that terminal, text
 	// files and viewer escape the same characters.
 	"internal/term/escape": {never: pure},
+	// Errors with advice for the user, which every command prints in the same way.
+	"internal/hint": {never: pure},
+	// Everything printed for a terminal.
+	"internal/term": {
+		ours: []string{"internal/hint", "internal/term/escape"},
+		// The width of a terminal and of characters.
+		third: []string{"golang.org/x/term", "github.com/mattn/go-runewidth"},
+		never: map[string]string{"net/http": "it prints for a terminal"},
+	},
 	// The formats of text, each read and written by the same package.
 	"tap/text": {
 		ours:  []string{"internal/term/escape", "tap"},
@@ -215,7 +224,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

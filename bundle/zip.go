@@ -173,7 +173,7 @@ func quote(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
-	return `"` + escape.Escape(name) + `"`
+	return `"` + escape.String(name) + `"`
 }
 
 // Unpack writes a file of the bundle. The error is ErrTooLarge if it has more than most

@@ -59,7 +59,7 @@ func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i := range c.Unpaired {
-		c.Unpaired[i].Name = escape.Escape(c.Unpaired[i].Name)
+		c.Unpaired[i].Name = escape.String(c.Unpaired[i].Name)
 	}
 	respond(w, struct {
 		*Comparison

@@ -59,8 +59,8 @@ const (
 func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
-		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
-		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(), Problem: escape.Escape(r.problem()),
+		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.String(r.Path), Label: brief(h.Label), Start: h.Start,
+		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(), Problem: escape.String(r.problem()),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
 		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
 		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),

@@ -104,7 +104,7 @@ func shorten(s string, n int) string {
 		}
 		s = s[:n] + "…"
 	}
-	return escape.Escape(s)
+	return escape.String(s)
 }
 
 // newRow makes the row of a frame or message.
@@ -143,4 +143,4 @@ func isMessage(kind string) bool {
 }
 
 // escapeText returns a text as valid UTF-8, escaped.
-func escapeText(s string) string { return escape.Escape(strings.ToValidUTF8(s, "�")) }
+func escapeText(s string) string { return escape.String(strings.ToValidUTF8(s, "�")) }

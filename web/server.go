@@ -176,7 +176,7 @@ func respond(w http.ResponseWriter, v any) {
 
 // fail sends an error. Its text may contain recorded text.
 func fail(w http.ResponseWriter, status int, err error) {
-	failWith(w, status, &problem{Kind: "request", Text: escape.Escape(err.Error())})
+	failWith(w, status, &problem{Kind: "request", Text: escape.String(err.Error())})
 }
 
 // failSource sends an error of the source.

@@ -56,13 +56,13 @@ func problemOf(err error) *problem {
 	switch {
 	case errors.As(err, &fe):
 		return &problem{
-			Kind: "filter", Text: escape.Escape(fe.Problem), Help: escape.Escape(fe.Help),
+			Kind: "filter", Text: escape.String(fe.Problem), Help: escape.String(fe.Help),
 			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]),
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		return &problem{Kind: "deleted", Text: "The recording no longer exists."}
 	}
-	return &problem{Kind: "unreadable", Text: escape.Escape(err.Error())}
+	return &problem{Kind: "unreadable", Text: escape.String(err.Error())}
 }
 
 // errGone ends the work for a page that is gone.

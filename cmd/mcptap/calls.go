@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -38,7 +41,7 @@ const (
 	maxIndentedCalls = 12
 )
 
-func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tree bool) *callRows {
+func newCallRows(w *bufio.Writer, paint term.Palette, width int, info store.Info, tree bool) *callRows {
 	t := &callRows{
 		rowTable: newRowTable(w, paint, width, info), tree: tree, live: info.Status == store.Live,
 		ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
@@ -54,9 +57,9 @@ func newCallRows(w *bufio.Writer, paint palette, width int, info store.Info, tre
 
 // setColumns selects the columns for the width.
 func (t *callRows) setColumns() {
-	t.cols = []column{
-		{title: "NO", right: true}, {title: "TIME", right: true, rank: 2}, {title: " "}, {title: "STATUS"},
-		{title: "TOOK", right: true, rank: 1}, {title: "PARTS", right: true, rank: 3},
+	t.cols = []term.Column{
+		{Title: "NO", Right: true}, {Title: "TIME", Right: true, Rank: 2}, {Title: " "}, {Title: "STATUS"},
+		{Title: "TOOK", Right: true, Rank: 1}, {Title: "PARTS", Right: true, Rank: 3},
 	}
 	t.widths = []int{t.digits, t.offset, 1, 0, 0, 0}
 	if !t.tree {
@@ -67,7 +70,7 @@ func (t *callRows) setColumns() {
 	}
 	t.omit(leastCall)
 	if !t.tree && t.width > 0 && t.width-t.fixed() < leastStatus {
-		t.cols[3].title, t.widths[3] = " ", 1
+		t.cols[3].Title, t.widths[3] = " ", 1
 	}
 }
 
@@ -178,7 +181,7 @@ func (t *callRows) texts(lines []string, first, other string) error {
 		if i == 0 {
 			indent = first
 		}
-		if err := t.print(callCells{arrow: " ", title: plainTitle(indent+text, plain)}); err != nil {
+		if err := t.print(callCells{arrow: " ", title: plainTitle(indent+text, term.Plain)}); err != nil {
 			return err
 		}
 	}
@@ -198,7 +201,7 @@ func (t *callRows) callCells(n *view.Node, nested bool) callCells {
 	}
 	if t.tree {
 		cells.title.result = ""
-		cells.title.fault = joinWords("  ", cells.mark.sign+" "+cells.mark.word+" "+cells.took, cells.title.fault)
+		cells.title.fault = view.JoinWords("  ", cells.mark.sign+" "+cells.mark.word+" "+cells.took, cells.title.fault)
 		cells.title.faultStyle = cells.mark.style
 	}
 	return cells
@@ -208,23 +211,23 @@ func (t *callRows) callCells(n *view.Node, nested bool) callCells {
 func (t *callRows) entryCells(e *view.Entry, from time.Duration) (c callCells) {
 	when := t.when
 	if t.tree {
-		when = func(at time.Duration) string { return "+" + formatOffset(at-from) }
+		when = func(at time.Duration) string { return "+" + term.Offset(at-from) }
 	}
 	switch {
 	case e.Kid != nil:
 		c = t.callCells(e.Kid, true)
 		c.offset = when(e.Kid.Call.At)
 	case e.Asked != nil:
-		c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), plain)}
+		c = callCells{arrow: " ", title: plainTitle(askedWords(e.Asked), term.Plain)}
 	case e.Row == nil:
-		c = callCells{arrow: " ", title: plainTitle(skippedWords(e), dim)}
+		c = callCells{arrow: " ", title: plainTitle(skippedWords(e), term.Dim)}
 	default:
 		c = partCells(e.Row)
 		c.offset = when(e.Row.Part.At)
 		if t.tree && c.took != "" {
-			c.title.fault = joinWords("  ", "after "+c.took, c.title.fault)
+			c.title.fault = view.JoinWords("  ", "after "+c.took, c.title.fault)
 			if !e.Row.Failed {
-				c.title.faultStyle = dim
+				c.title.faultStyle = term.Dim
 			}
 		}
 	}
@@ -254,12 +257,12 @@ func partCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	if p.Lane == tap.Stderr {
-		c.title = plainTitle(escape(l.About), dim)
+		c.title = plainTitle(safe.String(l.About), term.Dim)
 		return c
 	}
 	c.title = partTitle(l)
 	if p.Kind == jsonrpc.Response || p.Kind == jsonrpc.ErrorResponse {
-		c.took = formatDuration(p.Latency)
+		c.took = view.Took(p.Latency)
 	}
 	return c
 }
@@ -270,8 +273,8 @@ func (t *callRows) print(c callCells) error {
 	if t.widths[3] > 1 {
 		mark = strings.TrimSpace(mark + " " + c.mark.word)
 	}
-	return t.write([]cell{
-		{c.number, dim}, {c.offset, dim}, {c.arrow, laneStyles[c.lane]}, {mark, c.mark.style}, {c.took, dim}, {c.parts, dim},
+	return t.write([]term.Cell{
+		{Text: c.number, Style: term.Dim}, {Text: c.offset, Style: term.Dim}, {Text: c.arrow, Style: laneStyles[c.lane]}, {Text: mark, Style: c.mark.style}, {Text: c.took, Style: term.Dim}, {Text: c.parts, Style: term.Dim},
 	}, c.title)
 }
 
@@ -324,7 +327,7 @@ func (t *callRows) flush() error {
 	}
 	return t.print(callCells{
 		arrow: arrows[repeated.lane], lane: repeated.lane,
-		title: plainTitle(escape(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), dim),
+		title: plainTitle(safe.String(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), term.Dim),
 	})
 }
 
@@ -333,17 +336,17 @@ func standaloneCells(l *view.Row) callCells {
 	p := &l.Part
 	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
 	c.title = newTitle(l.Title())
-	c.title.fault = joinWords(", ", fault(l), odd(l))
+	c.title.fault = view.JoinWords(", ", fault(l), odd(l))
 	switch {
 	case p.Lane == tap.Stderr || p.Kind == jsonrpc.Notification || p.Lane == tap.Lifecycle && l.Kind == tap.EventResponse:
 	default:
 		c.title.name = strings.TrimSpace(rowKind(l) + " " + c.title.name)
 	}
 	if p.Lane == tap.Lifecycle || p.Lane == tap.Stderr {
-		c.title.style = dim
+		c.title.style = term.Dim
 	}
 	if l.Failed {
-		c.mark = callMark{"✗", "", boldRed}
+		c.mark = callMark{"✗", "", term.BoldRed}
 	}
 	return c
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -13,46 +16,46 @@ import (
 // A callMark shows the state of a call as a sign, a word and a style.
 type callMark struct {
 	sign, word string
-	style      style
+	style      term.Style
 }
 
 // markOf returns the mark of a call; live reports whether the recording is live.
 func markOf(c *session.Call, live bool) callMark {
 	switch {
 	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
-		return callMark{"?", "challenged", boldCyan}
+		return callMark{"?", "challenged", term.BoldCyan}
 	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
-		return callMark{"✗", "refused", boldRed}
+		return callMark{"✗", "refused", term.BoldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
-		return callMark{"✗", "unanswered", boldRed}
+		return callMark{"✗", "unanswered", term.BoldRed}
 	case c.TooLate():
-		return callMark{"⊘", "too late", magenta}
+		return callMark{"⊘", "too late", term.Magenta}
 	}
 	switch c.Status {
 	case session.CallDone:
 		if c.Notes&session.NoteCutOff != 0 {
-			return callMark{"✗", "cut off", boldRed}
+			return callMark{"✗", "cut off", term.BoldRed}
 		}
-		return callMark{"✓", "done", green}
+		return callMark{"✓", "done", term.Green}
 	case session.CallError:
-		return callMark{"✗", "error", boldRed}
+		return callMark{"✗", "error", term.BoldRed}
 	case session.CallToolError:
-		return callMark{"✗", "failed", boldRed}
+		return callMark{"✗", "failed", term.BoldRed}
 	case session.CallCancelled:
-		return callMark{"⊘", "cancelled", magenta}
+		return callMark{"⊘", "cancelled", term.Magenta}
 	case session.CallCancelledLate:
-		return callMark{"⊘", "too late", magenta}
+		return callMark{"⊘", "too late", term.Magenta}
 	case session.CallInputRequired:
-		return callMark{"?", "needs input", boldCyan}
+		return callMark{"?", "needs input", term.BoldCyan}
 	case session.CallWorking:
-		return callMark{"…", "working", boldCyan}
+		return callMark{"…", "working", term.BoldCyan}
 	case session.CallListening:
-		return callMark{"»", "listening", cyan}
+		return callMark{"»", "listening", term.Cyan}
 	}
 	if live {
-		return callMark{"…", "pending", boldCyan}
+		return callMark{"…", "pending", term.BoldCyan}
 	}
-	return callMark{"…", "unanswered", boldRed}
+	return callMark{"…", "unanswered", term.BoldRed}
 }
 
 // markWidth is the width of the widest word, with the sign.
@@ -62,19 +65,19 @@ const markWidth = len("x needs input")
 // end of the recording.
 func callTook(c *session.Call, end time.Duration) string {
 	if c.Status.Settled() {
-		return formatDuration(c.End - c.At)
+		return view.Took(c.End - c.At)
 	}
 	if c.End != 0 { // the response was lost at c.End
 		end = c.End
 	}
-	return ">" + formatDuration(max(end-c.At, 0))
+	return ">" + view.Took(max(end-c.At, 0))
 }
 
 // callTitle returns the title of a call; nested reports whether it is printed below its
 // parent.
 func callTitle(n *view.Node, nested bool) title {
 	t := newTitle(n.Title())
-	t.style, t.fault = bold, callFault(n, nested)
+	t.style, t.fault = term.Bold, callFault(n, nested)
 	return t
 }
 
@@ -83,7 +86,7 @@ func callTitle(n *view.Node, nested bool) title {
 func callFault(n *view.Node, nested bool) string {
 	c := n.Call
 	var words []string
-	if failure := joinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
+	if failure := view.JoinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
 		words = append(words, failure)
 	}
 	if c.Cancel != (session.Ref{}) {
@@ -111,7 +114,7 @@ func callFault(n *view.Node, nested bool) string {
 	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
-	return escape(strings.Join(words, ", "))
+	return safe.String(strings.Join(words, ", "))
 }
 
 // noteWords describes the notes of a call, in the order of their bits; "" marks a note
@@ -143,7 +146,7 @@ func cancelWords(c *session.Call) string {
 	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
 		text = "cancelled " + text
 	}
-	return joinWords(": ", text, c.CancelReason)
+	return view.JoinWords(": ", text, c.CancelReason)
 }
 
 // partTitle returns the title of a message below a call, with its anomalies.
@@ -161,7 +164,7 @@ func partTitle(l *view.Row) title {
 		t = newTitle(l.Title())
 		t.method = ""
 	}
-	t.args, t.result, t.faultStyle = escape(t.args), escape(t.result), red
+	t.args, t.result, t.faultStyle = safe.String(t.args), safe.String(t.result), term.Red
 	var words []string
 	if l.Failed && l.Fault != "" {
 		words = append(words, l.Fault)
@@ -178,7 +181,7 @@ func partTitle(l *view.Row) title {
 	if l.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}
-	t.fault = escape(strings.Join(words, ", "))
+	t.fault = safe.String(strings.Join(words, ", "))
 	return t
 }
 
@@ -192,9 +195,9 @@ var responseNames = map[session.Role]string{
 func askedWords(e *session.EmbeddedRequest) string {
 	response := "no response"
 	if e.Response != (session.Ref{}) {
-		response = joinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
+		response = view.JoinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
 	}
-	return escape(joinWords(" ", "asks", e.Method, e.Subject) + ": " + response)
+	return safe.String(view.JoinWords(" ", "asks", e.Method, e.Subject) + ": " + response)
 }
 
 // skippedWords describes the entries omitted at one point.

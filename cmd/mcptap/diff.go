@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 )
@@ -115,14 +118,14 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	for _, text := range o.ignore {
 		rule, err := diff.ParseRule(text)
 		if err != nil {
-			return opt, set, withHint(fmt.Errorf("--ignore: %w", err), "`mcptap diff --help` has examples")
+			return opt, set, hint.With(fmt.Errorf("--ignore: %w", err), "`mcptap diff --help` has examples")
 		}
 		opt.Ignore = append(opt.Ignore, rule)
 	}
 	if o.failOn != "never" {
 		set.Fails = true
 		if set.FailOn, err = diff.ParseClass(o.failOn); err != nil {
-			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "with never, the exit code is always 0")
+			return opt, set, hint.With(fmt.Errorf("--fail-on: %w", err), "with never, the exit code is always 0")
 		}
 	}
 	switch {
@@ -131,7 +134,7 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	case o.format == jsonFormat:
 		err = errors.New("--format json no longer exists: use --json")
 	case o.format != "" && !slices.Contains(diffFormats, o.format):
-		err = withHint(fmt.Errorf("--format: unknown format %s", quote(o.format)), strings.Join(diffFormats, ", "))
+		err = hint.With(fmt.Errorf("--format: unknown format %s", term.Quote(o.format)), strings.Join(diffFormats, ", "))
 	case o.slower <= 0:
 		err = fmt.Errorf("--slower: invalid duration %v", o.slower)
 	}
@@ -167,7 +170,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 			err = d.directories(first, second)
 		}
 	case dirs[0] || dirs[1]:
-		err = withHint(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
+		err = hint.With(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
 	default:
 		err = d.recordings(first, second, o.baselines)
 	}
@@ -200,8 +203,8 @@ func (o *diffOptions) warn(a *app, opt *diff.Options) {
 }
 
 // write writes the report where it is wanted, after the head, nil for none.
-func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, palette) error) error {
-	to := func(w io.Writer, p palette, width int) error {
+func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, term.Palette) error) error {
+	to := func(w io.Writer, p term.Palette, width int) error {
 		out := bufio.NewWriter(w)
 		var err error
 		if head != nil {
@@ -224,5 +227,5 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, pa
 	if o.out == "" || o.out == "-" {
 		return to(a.stdout, a.palette(), a.width())
 	}
-	return recording.WriteFile(o.out, func(w io.Writer) error { return to(w, palette{}, 0) })
+	return recording.WriteFile(o.out, func(w io.Writer) error { return to(w, term.Palette{}, 0) })
 }

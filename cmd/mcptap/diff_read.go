@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -239,7 +241,7 @@ func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Ses
 	r.end()
 	if len(r.all) == 0 {
 		if c.session > 0 {
-			return nil, fmt.Errorf("%s has no session #%d", quote(c.name), c.session)
+			return nil, fmt.Errorf("%s has no session #%d", term.Quote(c.name), c.session)
 		}
 		r.all = append(r.all, r.begin(0))
 		r.all[0].End()

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -73,7 +76,7 @@ func (d *differ) checkOnly(text string) error {
 	if d.only == nil || d.only.matched {
 		return nil
 	}
-	return withHint(fmt.Errorf("--only: no call matches %s", quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
+	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
 }
 
 // onlyCalls selects calls, by a filter or by frame numbers.
@@ -122,7 +125,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 				limit /= 2
 			}
 			if r.requests += requestsIn(&e.Message); r.requests > limit {
-				return withHint(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
+				return hint.With(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
 					"compare one session of it, such as REC#2")
 			}
 		}

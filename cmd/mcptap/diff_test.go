@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/session"
 
 	diffreport "github.com/mcptap/mcptap/diff/report"
@@ -33,11 +34,11 @@ func TestDiffOnTerminals(t *testing.T) {
 	set := weatherDiff(t)
 	for _, width := range []int{60, 80, 140, 200} {
 		var b bytes.Buffer
-		if err := printDiff(&b, palette{}, width, set); err != nil {
+		if err := printDiff(&b, term.Palette{}, width, set); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := columns.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+			if n := term.Width(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns of %d: %s", n, width, line)
 			}
 		}
@@ -46,7 +47,7 @@ func TestDiffOnTerminals(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := printDiff(&b, palette{true}, 140, set); err != nil {
+	if err := printDiff(&b, term.Palette{On: true}, 140, set); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "diff-color.txt", b.Bytes())

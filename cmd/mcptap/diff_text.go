@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
@@ -16,17 +20,17 @@ const besideWidth = 120
 
 // A diffText prints what differs for a person.
 type diffText struct {
-	l     *lines
-	p     palette
+	l     *term.Printer
+	p     term.Palette
 	width int // 0 for any
 }
 
 // printDiff prints the comparisons of a set.
-func printDiff(w io.Writer, p palette, width int, set *diffreport.Set) error {
-	t := diffText{l: &lines{w: w}, p: p, width: width}
+func printDiff(w io.Writer, p term.Palette, width int, set *diffreport.Set) error {
+	t := diffText{l: &term.Printer{W: w}, p: p, width: width}
 	for i, r := range set.Reports {
 		if i > 0 {
-			t.l.printf("\n")
+			t.l.Printf("\n")
 		}
 		t.report(r)
 	}
@@ -35,9 +39,9 @@ func printDiff(w io.Writer, p palette, width int, set *diffreport.Set) error {
 		if u.Second {
 			which = "B"
 		}
-		t.l.printf("%s %s\n", t.p.paint("only in "+which+":", boldRed), escape(u.Name))
+		t.l.Printf("%s %s\n", t.p.Paint("only in "+which+":", term.BoldRed), safe.String(u.Name))
 	}
-	return t.l.err
+	return t.l.Err
 }
 
 func (t *diffText) report(r *diff.Report) {
@@ -46,9 +50,9 @@ func (t *diffText) report(r *diff.Report) {
 	for c := int(diff.Classes) - 1; c >= 0; c-- {
 		t.class(r, diff.Class(c))
 	}
-	t.l.printf("\n")
-	for _, line := range foldHard(escape(r.Summary), t.textWidth()) {
-		t.l.printf("%s\n", t.p.paint(line, bold))
+	t.l.Printf("\n")
+	for _, line := range foldHard(safe.String(r.Summary), t.textWidth()) {
+		t.l.Printf("%s\n", t.p.Paint(line, term.Bold))
 	}
 }
 
@@ -62,16 +66,16 @@ func (t *diffText) textWidth() int {
 
 // side describes a session in a line.
 func (t *diffText) side(name string, s *diff.Side) {
-	words := []string{escape(s.Name), escape(diffreport.Revision(s)), party(s.Server), plural(s.Calls, "call", "calls")}
+	words := []string{safe.String(s.Name), safe.String(diffreport.Revision(s)), party(s.Server), term.Plural(s.Calls, "call", "calls")}
 	var kept []string
 	for _, w := range words {
 		if w != "" {
 			kept = append(kept, w)
 		}
 	}
-	t.l.printf("%s  %s\n", t.p.paint(name, boldCyan), fit(strings.Join(kept, "  "), max(t.width-3, 0)))
+	t.l.Printf("%s  %s\n", t.p.Paint(name, term.BoldCyan), term.Fit(strings.Join(kept, "  "), max(t.width-3, 0)))
 	if s.Lacks != "" {
-		t.l.printf("   %s\n", t.p.paint("incomplete: "+escape(s.Lacks), red))
+		t.l.Printf("   %s\n", t.p.Paint("incomplete: "+safe.String(s.Lacks), term.Red))
 	}
 }
 
@@ -80,28 +84,28 @@ func (t *diffText) class(r *diff.Report, c diff.Class) {
 	if r.Counts[c] == 0 {
 		return
 	}
-	t.l.printf("\n%s\n", t.p.paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
+	t.l.Printf("\n%s\n", t.p.Paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
 	for _, call := range diffreport.ByCall(r, c) {
-		t.l.printf("%s  %s\n", t.p.paint(call.Call, bold), t.p.paint(call.Numbers, dim))
+		t.l.Printf("%s  %s\n", t.p.Paint(call.Call, term.Bold), t.p.Paint(call.Numbers, term.Dim))
 		for _, d := range call.Differences {
 			t.difference(d)
 		}
 	}
 	if left := r.Left[c]; left > 0 {
-		t.l.printf("%s\n", t.p.paint(fmt.Sprintf("and %d more", left), dim))
+		t.l.Printf("%s\n", t.p.Paint(fmt.Sprintf("and %d more", left), term.Dim))
 	}
 }
 
-func classStyle(c diff.Class) style {
+func classStyle(c diff.Class) term.Style {
 	switch c {
 	case diff.Breaking:
-		return boldRed
+		return term.BoldRed
 	case diff.Behaviour:
-		return magenta
+		return term.Magenta
 	case diff.Timing:
-		return cyan
+		return term.Cyan
 	}
-	return dim
+	return term.Dim
 }
 
 func (t *diffText) difference(d *diff.Difference) {
@@ -111,10 +115,10 @@ func (t *diffText) difference(d *diff.Difference) {
 	}
 	var notes []string
 	if d.Reason != "" {
-		notes = append(notes, escape(d.Reason))
+		notes = append(notes, safe.String(d.Reason))
 	}
 	if d.Page != "" {
-		notes = append(notes, escape(d.Page))
+		notes = append(notes, safe.String(d.Page))
 	}
 	if len(notes) > 0 {
 		text += " (" + strings.Join(notes, ", ") + ")"
@@ -127,7 +131,7 @@ func (t *diffText) difference(d *diff.Difference) {
 		if i > 0 {
 			indent = "    "
 		}
-		t.l.printf("%s%s\n", indent, line)
+		t.l.Printf("%s%s\n", indent, line)
 	}
 	switch {
 	case d.Class == diff.Expected:
@@ -141,7 +145,7 @@ func (t *diffText) difference(d *diff.Difference) {
 // below prints what is there before and after, one below the other.
 func (t *diffText) below(d *diff.Difference) {
 	for _, line := range diffreport.Lines(d) {
-		as := map[byte]style{'-': red, '+': green, ' ': dim}[line.Op]
+		as := map[byte]term.Style{'-': term.Red, '+': term.Green, ' ': term.Dim}[line.Op]
 		first := true
 		for _, part := range wrapPieces(line.Text, max(t.width-6, 0)) {
 			mark := string(line.Op)
@@ -149,13 +153,13 @@ func (t *diffText) below(d *diff.Difference) {
 				mark = " "
 			}
 			first = false
-			t.l.printf("    %s %s\n", t.mark(mark, as), t.painted(part, as, line.Op != ' '))
+			t.l.Printf("    %s %s\n", t.mark(mark, as), t.painted(part, as, line.Op != ' '))
 		}
 	}
 }
 
 // painted paints pieces: those that differ, or, where all do, the whole.
-func (t *diffText) painted(pieces []jsontree.Piece, as style, all bool) string {
+func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) string {
 	some := false
 	for _, p := range pieces {
 		some = some || p.Differs
@@ -164,9 +168,9 @@ func (t *diffText) painted(pieces []jsontree.Piece, as style, all bool) string {
 	for _, p := range pieces {
 		switch {
 		case p.LeftOut > 0:
-			b.WriteString(t.p.paint(p.Text, dim))
+			b.WriteString(t.p.Paint(p.Text, term.Dim))
 		case p.Differs || all && !some:
-			b.WriteString(t.p.paint(p.Text, as))
+			b.WriteString(t.p.Paint(p.Text, as))
 		default:
 			b.WriteString(p.Text)
 		}
@@ -179,12 +183,12 @@ func (t *diffText) beside(d *diff.Difference) {
 	width := (t.width - 4 - 7) / 2
 	for _, r := range diffreport.Rows(d) {
 		if r.Skipped > 0 {
-			t.l.printf("    %s\n", t.p.paint(fmt.Sprintf("… %s unchanged", plural(r.Skipped, "line is", "lines are")), dim))
+			t.l.Printf("    %s\n", t.p.Paint(fmt.Sprintf("… %s unchanged", term.Plural(r.Skipped, "line is", "lines are")), term.Dim))
 		}
 		t.row(r.Old, r.New, width, r.Old != nil && !r.Same, r.New != nil && !r.Same)
 	}
 	if d.MoreRows > 0 {
-		t.l.printf("    %s\n", t.p.paint("… "+plural(d.MoreRows, "more line", "more lines"), dim))
+		t.l.Printf("    %s\n", t.p.Paint("… "+term.Plural(d.MoreRows, "more line", "more lines"), term.Dim))
 	}
 }
 
@@ -207,30 +211,30 @@ func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool
 		if added && i == 0 {
 			markR = "+"
 		}
-		asL, asR := plain, plain
+		asL, asR := term.Plain, term.Plain
 		if removed {
-			asL = red
+			asL = term.Red
 		}
 		if added {
-			asR = green
+			asR = term.Green
 		}
-		line := t.mark(markL, red) + " " + t.painted(l, asL, removed) + strings.Repeat(" ", max(width-piecesWidth(l), 0)) +
-			" " + t.p.paint("│", dim) + " " + t.mark(markR, green) + " " + t.painted(r, asR, added)
-		t.l.printf("    %s\n", strings.TrimRight(line, " "))
+		line := t.mark(markL, term.Red) + " " + t.painted(l, asL, removed) + strings.Repeat(" ", max(width-piecesWidth(l), 0)) +
+			" " + t.p.Paint("│", term.Dim) + " " + t.mark(markR, term.Green) + " " + t.painted(r, asR, added)
+		t.l.Printf("    %s\n", strings.TrimRight(line, " "))
 	}
 }
 
 // mark paints the mark before a line, unless it is blank.
-func (t *diffText) mark(s string, as style) string {
+func (t *diffText) mark(s string, as term.Style) string {
 	if s == " " {
 		return s
 	}
-	return t.p.paint(s, as)
+	return t.p.Paint(s, as)
 }
 
 func piecesWidth(pieces []jsontree.Piece) (n int) {
 	for _, p := range pieces {
-		n += columns.StringWidth(p.Text)
+		n += term.Width(p.Text)
 	}
 	return n
 }
@@ -253,7 +257,7 @@ func wrapPieces(pieces []jsontree.Piece, width int) (out [][]jsontree.Piece) {
 			if n == 0 { // wider than a whole line
 				var r rune
 				r, n = utf8.DecodeRuneInString(text)
-				w = max(columns.RuneWidth(r), 1)
+				w = max(term.Width(string(r)), 1)
 			}
 			part := p
 			part.Text, text = text[:n], text[n:]
@@ -283,7 +287,7 @@ func foldHard(s string, width int) (out []string) {
 func fitting(s string, width int) (n, columnsUsed int) {
 	for n < len(s) {
 		r, size := utf8.DecodeRuneInString(s[n:])
-		w := columns.RuneWidth(r)
+		w := term.Width(string(r))
 		if columnsUsed+w > width {
 			break
 		}

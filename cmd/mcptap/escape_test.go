@@ -5,6 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
 func TestEscape(t *testing.T) {
@@ -30,11 +34,11 @@ func TestEscape(t *testing.T) {
 		{"surrogate \xed\xa0\x80", `surrogate \xed\xa0\x80`},
 		{"replacement \ufffd", "replacement \ufffd"},
 	} {
-		if got := escape(c.in); got != c.want {
-			t.Errorf("escape(%q) = %q, want %q", c.in, got, c.want)
+		if got := safe.String(c.in); got != c.want {
+			t.Errorf("safe.String(%q) = %q, want %q", c.in, got, c.want)
 		}
-		if !clean(escape(c.in)) {
-			t.Errorf("escape(%q) is not clean", c.in)
+		if !safe.Clean(safe.String(c.in)) {
+			t.Errorf("safe.String(%q) is not clean", c.in)
 		}
 	}
 }
@@ -56,7 +60,7 @@ func FuzzTerminal(f *testing.F) {
 			}
 			_, _ = p.close(), x.close()
 			for name, out := range map[string]string{"pretty": pretty.String(), "text": text.String()} {
-				if !clean(strings.ReplaceAll(out, "\n", "")) {
+				if !safe.Clean(strings.ReplaceAll(out, "\n", "")) {
 					t.Errorf("%s of %q has a hazard: %q", name, b, out)
 				}
 			}
@@ -122,7 +126,7 @@ func TestScreenWriter(t *testing.T) {
 
 func TestPrettyColors(t *testing.T) {
 	var out bytes.Buffer
-	p := &prettyWriter{w: &out, paint: palette{true}}
+	p := &prettyWriter{w: &out, paint: term.Palette{On: true}}
 	_, _ = p.Write([]byte("{\"k\":[\"\u202e\",1.50,true]}"))
 	_ = p.close()
 	want := "{\n  \x1b[36m\"k\"\x1b[0m: [\n    \x1b[32m\"\x1b[0m\x1b[32m\\u202e\x1b[0m\x1b[32m\"\x1b[0m,\n" +

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
@@ -13,7 +14,7 @@ import (
 func newFilterHelp(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "filter", Short: "The filter language of show, diff, replay and web"}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) {
-		l := lines{w: a.stdout}
+		l := term.Printer{W: a.stdout}
 		printFilterHelp(&l, a.palette(), a.width())
 	})
 	return cmd
@@ -25,33 +26,33 @@ Quote terms that contain quotes, spaces, stars, < > or parentheses for the
 shell.`
 
 // printFilterHelp prints the table of the language.
-func printFilterHelp(l *lines, p palette, width int) {
+func printFilterHelp(l *term.Printer, p term.Palette, width int) {
 	if width == 0 {
 		width = 80
 	}
-	l.printf("%s\n", filterIntro)
+	l.Printf("%s\n", filterIntro)
 	for _, s := range filter.Help() {
-		l.printf("\n%s\n", p.paint(strings.TrimSuffix(s.Title, ":")+":", bold))
+		l.Printf("\n%s\n", p.Paint(strings.TrimSuffix(s.Title, ":")+":", term.Bold))
 		forms := 0
 		for _, line := range s.Lines {
-			forms = max(forms, columns.StringWidth(line.Form))
+			forms = max(forms, term.Width(line.Form))
 		}
 		for _, line := range s.Lines {
 			text := line.Means
 			if examples := strings.Join(line.Examples, "   "); examples != "" && !strings.HasPrefix(s.Title, "Words") {
 				text += "\n" + examples
 			}
-			form := p.paint(pad(line.Form, forms, false), cyan)
+			form := p.Paint(term.Pad(line.Form, forms, false), term.Cyan)
 			for part := range strings.Lines(text) {
-				as := plain
+				as := term.Plain
 				if form == "" {
-					as = dim
+					as = term.Dim
 				}
 				for _, piece := range fold(strings.TrimSuffix(part, "\n"), max(width-forms-4, 20)) {
 					if form == "" {
 						form = strings.Repeat(" ", forms)
 					}
-					l.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, p.paint(piece, as)), " "))
+					l.Printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, p.Paint(piece, as)), " "))
 					form = ""
 				}
 			}
@@ -63,7 +64,7 @@ func printFilterHelp(l *lines, p palette, width int) {
 func fold(s string, width int) (out []string) {
 	line := ""
 	for _, w := range strings.Split(s, " ") {
-		if line != "" && columns.StringWidth(line+" "+w) > width {
+		if line != "" && term.Width(line+" "+w) > width {
 			out = append(out, line)
 			line = ""
 		}

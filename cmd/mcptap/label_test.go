@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
 func TestLabelFor(t *testing.T) {
@@ -157,7 +161,7 @@ func FuzzLabelFor(f *testing.F) {
 	f.Add("sh\x00-c\x00a && b", "\x00")
 	f.Fuzz(func(t *testing.T, line, sep string) {
 		got := labelFor(strings.Split(line, sep))
-		if got == "" || len(got) > maxLabel || strings.ContainsAny(got, `/\ `) || !clean(got) {
+		if got == "" || len(got) > maxLabel || strings.ContainsAny(got, `/\ `) || !safe.Clean(got) {
 			t.Errorf("%q: %q", line, got)
 		}
 	})
@@ -195,18 +199,18 @@ func TestUnits(t *testing.T) {
 	for in, want := range map[string]int64{
 		"4096B": 4096, "64MiB": 64 << 20, "64 MiB": 64 << 20, "1.5k": 1536, "2kb": 2000, "1GB": 1e9, "0": 0, "10B": 10, "1g": 1 << 30,
 	} {
-		if got, err := parseSize(in); err != nil || got != want {
+		if got, err := term.ParseSize(in); err != nil || got != want {
 			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)
 		}
 	}
 	for _, in := range []string{"", "MiB", "-1", "1e9", "0x10", "NaN", "Inf", "64 apples", "1_000", "9999999999999GiB"} {
-		if got, err := parseSize(in); err == nil {
+		if got, err := term.ParseSize(in); err == nil {
 			t.Errorf("parseSize(%q) = %d, want an error", in, got)
 		}
 	}
 	for in, want := range map[time.Duration]string{0: "0.000s", 12345 * time.Millisecond: "12.345s", 62 * time.Second: "1m02.000s",
 		time.Hour + 61*time.Second + 5*time.Millisecond: "1h01m01.005s"} {
-		if got := formatOffset(in); got != want {
+		if got := term.Offset(in); got != want {
 			t.Errorf("formatOffset(%d) = %q, want %q", in, got, want)
 		}
 	}

@@ -10,10 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/spf13/cobra"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const lsLong = `Lists the recordings in the data directory, newest first.
@@ -78,7 +84,7 @@ func lsWord(word string) (func(*store.Info) bool, error) {
 	case "replay":
 		return func(i *store.Info) bool { return i.Header.ReplayOf != "" }, nil
 	}
-	return nil, withHint(fmt.Errorf("unknown word %s", quote(word)), "is:live, is:cut or is:replay")
+	return nil, hint.With(fmt.Errorf("unknown word %s", term.Quote(word)), "is:live, is:cut or is:replay")
 }
 
 func (o *lsOptions) run(a *app, words []string) error {
@@ -118,7 +124,7 @@ func (o *lsOptions) run(a *app, words []string) error {
 	w := bufio.NewWriter(a.stdout)
 	if o.json {
 		for i := range infos {
-			if err := writeJSON(w, newJSONInfo(&infos[i])); err != nil {
+			if err := term.WriteJSON(w, newJSONInfo(&infos[i])); err != nil {
 				return err
 			}
 		}
@@ -128,76 +134,76 @@ func (o *lsOptions) run(a *app, words []string) error {
 }
 
 // listTable prints the recordings for a person.
-func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.Info) error {
-	cols := []column{
-		{title: "ID"},
-		{title: "STARTED"},
-		{title: "LABEL", least: 12},
-		{title: "SERVER", least: 12, rank: 1},
-		{title: "CLIENT", least: 12, rank: 3},
-		{title: "REVISION", rank: 5},
-		{title: "VIA", rank: 7},
-		{title: "FRAMES", right: true},
-		{title: "ERRORS", right: true, rank: 2},
-		{title: "TIME", right: true, rank: 4},
-		{title: "SIZE", right: true, rank: 6},
-		{title: "STATE"},
+func listTable(w io.Writer, p term.Palette, width int, now time.Time, infos []store.Info) error {
+	cols := []term.Column{
+		{Title: "ID"},
+		{Title: "STARTED"},
+		{Title: "LABEL", Least: 12},
+		{Title: "SERVER", Least: 12, Rank: 1},
+		{Title: "CLIENT", Least: 12, Rank: 3},
+		{Title: "REVISION", Rank: 5},
+		{Title: "VIA", Rank: 7},
+		{Title: "FRAMES", Right: true},
+		{Title: "ERRORS", Right: true, Rank: 2},
+		{Title: "TIME", Right: true, Rank: 4},
+		{Title: "SIZE", Right: true, Rank: 6},
+		{Title: "STATE"},
 	}
-	var rows [][]cell
+	var rows [][]term.Cell
 	for i := range infos {
 		info := &infos[i]
 		h, facts := &info.Header, &info.Tally.Facts
-		id := cell{escape(h.ID), bold}
+		id := term.Cell{Text: safe.String(h.ID), Style: term.Bold}
 		if h.ID == "" {
-			id = cell{"-", plain}
+			id = term.Cell{Text: "-", Style: term.Plain}
 		}
-		label := escape(h.Label)
+		label := safe.String(h.Label)
 		if facts.Probe {
 			label += " (probe)"
 		}
 		if h.ReplayOf != "" {
-			label += " (replay of " + escape(h.ReplayOf) + ")"
+			label += " (replay of " + safe.String(h.ReplayOf) + ")"
 		}
 		if n := info.Tally.Sessions; n > 1 {
 			label += fmt.Sprintf(" (%d sessions)", n)
 		}
-		row := []cell{
-			id, {formatStart(h.Start.In(now.Location()), now), plain}, {label, plain},
-			{party(facts.Server), plain}, {party(facts.Client), plain}, {revision(facts), plain},
-			{escape(h.Transport), dim}, {"", plain}, {"", plain}, {"", plain},
-			{formatSize(info.Size), dim}, {state(info), stateStyle(info)},
+		row := []term.Cell{
+			id, {Text: term.Start(h.Start.In(now.Location()), now), Style: term.Plain}, {Text: label, Style: term.Plain},
+			{Text: party(facts.Server), Style: term.Plain}, {Text: party(facts.Client), Style: term.Plain}, {Text: revision(facts), Style: term.Plain},
+			{Text: safe.String(h.Transport), Style: term.Dim}, {Text: "", Style: term.Plain}, {Text: "", Style: term.Plain}, {Text: "", Style: term.Plain},
+			{Text: view.Size(info.Size), Style: term.Dim}, {Text: state(info), Style: stateStyle(info)},
 		}
 		if !info.Status.Unreadable() {
-			row[7].text = strconv.FormatUint(info.Tally.Frames.Total(), 10)
-			row[9].text = formatDuration(info.Duration)
+			row[7].Text = strconv.FormatUint(info.Tally.Frames.Total(), 10)
+			row[9].Text = view.Took(info.Duration)
 			if n := info.Tally.Errors; n > 0 {
-				row[8] = cell{strconv.FormatUint(n, 10), red}
+				row[8] = term.Cell{Text: strconv.FormatUint(n, 10), Style: term.Red}
 			}
 		}
 		rows = append(rows, row)
 	}
-	l := lines{w: w}
-	printTable(&l, p, width, cols, rows)
-	return l.err
+	l := term.Printer{W: w}
+	term.PrintTable(&l, p, width, cols, rows)
+	return l.Err
 }
 
 // party returns the declared name of a side, escaped.
 func party(p session.Party) string {
 	if p.Version == "" {
-		return escape(p.Name)
+		return safe.String(p.Name)
 	}
-	return escape(p.Name + " " + p.Version)
+	return safe.String(p.Name + " " + p.Version)
 }
 
 // revision returns the protocol revision in use, escaped.
 func revision(f *session.Facts) string {
 	switch {
 	case f.Dialect != "":
-		return "dialect " + escape(f.Dialect)
+		return "dialect " + safe.String(f.Dialect)
 	case f.Revision == "" && f.Requested != "":
-		return escape(string(f.Requested)) + "?" // asked for and not agreed
+		return safe.String(string(f.Requested)) + "?" // asked for and not agreed
 	}
-	return escape(string(f.Revision))
+	return safe.String(string(f.Revision))
 }
 
 // state describes the unusual in the state of a recording.
@@ -219,11 +225,11 @@ func state(info *store.Info) string {
 	return ""
 }
 
-func stateStyle(info *store.Info) style {
+func stateStyle(info *store.Info) term.Style {
 	if info.Status == store.Live {
-		return green
+		return term.Green
 	}
-	return red
+	return term.Red
 }
 
 // jsonInfo is a recording in `ls --json`. The names are stable.

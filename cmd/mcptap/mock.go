@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
@@ -146,7 +148,7 @@ func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg 
 		return err
 	}
 	if rec.Empty() {
-		return withHint(fmt.Errorf("%s has no session to play", quote(arg)), "`mcptap show` lists its contents")
+		return hint.With(fmt.Errorf("%s has no session to play", term.Quote(arg)), "`mcptap show` lists its contents")
 	}
 	if o.http.listen != "" {
 		return o.serveHTTP(cmd, ctx, a, rec, arg, opt)
@@ -235,7 +237,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		return nil, err
 	}
 	if session > 0 && !rec.Only(session) {
-		return nil, fmt.Errorf("%s has no session #%d with messages", quote(path), session)
+		return nil, fmt.Errorf("%s has no session #%d with messages", term.Quote(path), session)
 	}
 	return rec, nil
 }

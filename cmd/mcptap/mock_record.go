@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/recording"
@@ -60,13 +62,13 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 	case err != nil || also != nil:
 		return errors.Join(err, also)
 	case !slices.Contains([]string{recordNone, recordOnce, recordNew, recordAll}, mode):
-		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", quote(mode))
+		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", term.Quote(mode))
 	case to != "" && len(command) > 0:
 		return errors.New("--to and a command cannot be combined")
 	case mode != recordNone && len(command) == 0 && to == "":
-		return withHint(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
+		return hint.With(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
 	case !cmd.Flags().Changed("record") && (len(command) > 0 || to != ""):
-		return withHint(errors.New("-- CMD and --to require --record"), "add --record new to record missing responses")
+		return hint.With(errors.New("-- CMD and --to require --record"), "add --record new to record missing responses")
 	}
 	return nil
 }
@@ -75,7 +77,7 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	for _, flag := range []string{"header", "ca-file", "transport"} {
 		if o.at.to == "" && cmd.Flags().Changed(flag) {
-			return withHint(fmt.Errorf("--%s requires --to", flag), "add --to URL")
+			return hint.With(fmt.Errorf("--%s requires --to", flag), "add --to URL")
 		}
 	}
 	if o.at.to == "" {
@@ -140,7 +142,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 func (a *app) recordTarget(arg string) (string, error) {
 	if _, err := os.Stat(arg); err == nil {
 		if recording.IsBundle(arg) {
-			return "", withHint(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
+			return "", hint.With(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
 		}
 		return arg, nil
 	}
@@ -151,7 +153,7 @@ func (a *app) recordTarget(arg string) (string, error) {
 	case ".mcptap", ".ndjson", ".txtar":
 		return arg, nil
 	}
-	return "", withHint(fmt.Errorf("%s is neither a recording nor a file name for one", quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
+	return "", hint.With(fmt.Errorf("%s is neither a recording nor a file name for one", term.Quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
 }
 
 // How long a live server may take for what it still owes when the client has ended its
@@ -236,7 +238,7 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 		return nil, err
 	}
 	if scripts := rec.Scripts(); len(scripts) > 1 {
-		return nil, fmt.Errorf("%s has %d sessions; --record new needs a recording with one", quote(arg), len(scripts))
+		return nil, fmt.Errorf("%s has %d sessions; --record new needs a recording with one", term.Quote(arg), len(scripts))
 	}
 	return rec, nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/recording"
@@ -52,7 +53,7 @@ func publishIfAnswered(ctx context.Context, made, target string, command []strin
 	case answered, !asked && !failed:
 		return nil
 	}
-	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", quote(strings.Join(command, " ")), ended)
+	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", term.Quote(strings.Join(command, " ")), ended)
 	return coded{err, exitNo}
 }
 

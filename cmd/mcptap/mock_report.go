@@ -14,7 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/junit"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 )
@@ -49,8 +53,8 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 	}
 	for _, path := range paths {
 		if sameFile(o.file, path) || samePath(o.file, path) {
-			err := fmt.Errorf("--report %s would overwrite the recording %s", quote(o.file), quote(arg))
-			return withHint(err, "choose another file")
+			err := fmt.Errorf("--report %s would overwrite the recording %s", term.Quote(o.file), term.Quote(arg))
+			return hint.With(err, "choose another file")
 		}
 	}
 	return checkOutput("--report", o.file, o.force)
@@ -313,7 +317,7 @@ func (r textMockReport) note(n jsonMockNote) error {
 	if n.Failure {
 		mark = "FAIL"
 	}
-	_, err := fmt.Fprintf(r.w, "%s  %-9s  %s\n", mark, n.Kind, escape(n.Text))
+	_, err := fmt.Fprintf(r.w, "%s  %-9s  %s\n", mark, n.Kind, safe.String(n.Text))
 	return err
 }
 
@@ -322,7 +326,7 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 	if s.Passed {
 		verdict = "passed"
 	}
-	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, escape(r.name), s.Sent, s.Recorded)
+	_, err := fmt.Fprintf(r.w, "%s: %s, the client sent %d of %d recorded requests\n", verdict, safe.String(r.name), s.Sent, s.Recorded)
 	return err
 }
 
@@ -361,8 +365,8 @@ func (r *junitMockReport) suite(s jsonMockSummary) junit.Suite {
 	cases := []junit.Case{whole}
 	var others strings.Builder
 	for _, n := range r.notes {
-		text := escape(n.Text)
-		c := junit.Case{Class: n.Kind, Name: escape(strings.TrimSpace(n.Method + " " + n.Subject))}
+		text := safe.String(n.Text)
+		c := junit.Case{Class: n.Kind, Name: safe.String(strings.TrimSpace(n.Method + " " + n.Subject))}
 		switch {
 		case n.Message != 0:
 			c.Name = strings.TrimSpace(fmt.Sprintf("message %d %s", n.Message, c.Name))
@@ -385,5 +389,5 @@ func (r *junitMockReport) suite(s jsonMockSummary) junit.Suite {
 		cases = append(cases, junit.Case{Class: "more", Count: r.lost, Failure: &junit.Message{Message: text, Type: "more", Text: text}})
 	}
 	cases[0].Out = others.String()
-	return junit.Suite{Name: escape(r.name), Cases: cases}
+	return junit.Suite{Name: safe.String(r.name), Cases: cases}
 }

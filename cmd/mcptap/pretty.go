@@ -9,7 +9,11 @@ import (
 
 	"github.com/tidwall/pretty"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const (
@@ -24,7 +28,7 @@ const (
 // as by a [textWriter].
 type prettyWriter struct {
 	w     io.Writer
-	paint palette
+	paint term.Palette
 	raw   []byte
 	large *textWriter // receives a text that is larger than maxPretty
 }
@@ -47,7 +51,7 @@ func (p *prettyWriter) Write(b []byte) (int, error) {
 
 func (p *prettyWriter) close() error {
 	if p.large != nil {
-		return errors.Join(p.large.close(), p.hint("larger than "+formatSize(maxPretty)))
+		return errors.Join(p.large.close(), p.hint("larger than "+view.Size(int64(maxPretty))))
 	}
 	if !jsonrpc.Valid(p.raw, maxPrettyDepth) {
 		t := &textWriter{w: p.w}
@@ -61,8 +65,8 @@ func (p *prettyWriter) close() error {
 		return err
 	}
 	out := pretty.PrettyOptions(p.raw, &pretty.Options{Indent: "  "})
-	out = appendSafe(make([]byte, 0, len(out)), out, appendEscape)
-	if p.paint.on {
+	out = appendSafe(make([]byte, 0, len(out)), out, safe.AppendEscape)
+	if p.paint.On {
 		out = pretty.Color(out, jsonColors)
 	}
 	_, err := p.w.Write(out)
@@ -76,10 +80,10 @@ func (p *prettyWriter) hint(why string) error {
 
 // jsonColors are the colours of JSON.
 var jsonColors = func() *pretty.Style {
-	in := func(s style) [2]string { return [2]string{"\x1b[" + string(s) + "m", "\x1b[0m"} }
+	in := func(s term.Style) [2]string { return [2]string{"\x1b[" + string(s) + "m", "\x1b[0m"} }
 	return &pretty.Style{
-		Key: in(cyan), String: in(green), Escape: in(green), Number: in(magenta), True: in(magenta), False: in(magenta),
-		Null: in(magenta),
+		Key: in(term.Cyan), String: in(term.Green), Escape: in(term.Green), Number: in(term.Magenta), True: in(term.Magenta), False: in(term.Magenta),
+		Null: in(term.Magenta),
 	}
 }()
 
@@ -105,7 +109,7 @@ func (s *screenWriter) Write(b []byte) (int, error) {
 	}
 	s.left = 0
 	head = append(bytes.ToValidUTF8(head, nil),
-		fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", formatSize(maxScreen))...)
+		fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", view.Size(int64(maxScreen)))...)
 	if _, err := s.w.Write(head); err != nil {
 		return 0, err
 	}
@@ -155,13 +159,13 @@ func (t *textWriter) close() error {
 }
 
 // appendRune appends the Go escape of a character.
-func appendRune(dst []byte, r rune) []byte { return append(dst, escapeRune(r)...) }
+func appendRune(dst []byte, r rune) []byte { return append(dst, safe.EscapeRune(r)...) }
 
 // appendSafe appends text with its line breaks. Bytes that are not UTF-8, and hazards,
 // are escaped.
 func appendSafe(dst, text []byte, escape func(dst []byte, r rune) []byte) []byte {
 	for len(text) > 0 {
-		if n := plainASCII(text); n > 0 {
+		if n := safe.ASCII(text); n > 0 {
 			dst, text = append(dst, text[:n]...), text[n:]
 			continue
 		}
@@ -169,7 +173,7 @@ func appendSafe(dst, text []byte, escape func(dst []byte, r rune) []byte) []byte
 		switch {
 		case r == utf8.RuneError && n == 1:
 			dst = fmt.Appendf(dst, `\x%02x`, text[0])
-		case r != '\n' && hazard(r):
+		case r != '\n' && safe.Hazard(r):
 			dst = escape(dst, r)
 		default:
 			dst = append(dst, text[:n]...)

@@ -16,7 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const pruneLong = `Deletes old recordings permanently, by one or more rules:
@@ -84,7 +89,7 @@ func (o *pruneOptions) check(given func(flag string) bool) error {
 		}
 	}
 	if r.hasSize {
-		if r.size, err = parseSize(o.size); err != nil {
+		if r.size, err = term.ParseSize(o.size); err != nil {
 			return fmt.Errorf("--max-size: %w", err)
 		}
 	}
@@ -92,17 +97,17 @@ func (o *pruneOptions) check(given func(flag string) bool) error {
 		return fmt.Errorf("--keep-last: invalid number %d", r.keep)
 	}
 	if _, err := path.Match(o.label, ""); err != nil || given("label") && o.label == "" {
-		return withHint(fmt.Errorf("--label: invalid pattern %s", quote(o.label)), "* matches any characters, ? one, [a-z] one of these")
+		return hint.With(fmt.Errorf("--label: invalid pattern %s", term.Quote(o.label)), "* matches any characters, ? one, [a-z] one of these")
 	}
 	if !r.hasOlder && !r.hasSize && !r.hasKeep {
-		return withHint(errors.New("mcptap prune needs at least one rule"), "--older-than 30d, --keep-last 20 or --max-size 2GB")
+		return hint.With(errors.New("mcptap prune needs at least one rule"), "--older-than 30d, --keep-last 20 or --max-size 2GB")
 	}
 	return nil
 }
 
 func (o *pruneOptions) run(a *app) error {
-	if !o.yes && !o.dryRun && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
-		return withHint(errors.New("not a terminal: pass --yes to confirm"), "--dry-run lists what would be removed")
+	if !o.yes && !o.dryRun && (!term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr)) {
+		return hint.With(errors.New("not a terminal: pass --yes to confirm"), "--dry-run lists what would be removed")
 	}
 	dir, err := a.dataDir()
 	if err != nil {
@@ -118,7 +123,7 @@ func (o *pruneOptions) run(a *app) error {
 		return err
 	}
 	if over := o.rules.over(all, chosen); over > 0 {
-		a.say(formatSize(over) + " more than --max-size remain, because live recordings and those of --keep-last are not removed")
+		a.say(view.Size(over) + " more than --max-size remain, because live recordings and those of --keep-last are not removed")
 	}
 	switch {
 	case len(chosen) == 0:
@@ -126,7 +131,7 @@ func (o *pruneOptions) run(a *app) error {
 		return nil
 	case o.dryRun:
 		return nil
-	case !o.yes && !a.ask(fmt.Sprintf("Permanently remove %s, %s?", plural(len(chosen), "recording", "recordings"), formatSize(sizeOf(chosen)))):
+	case !o.yes && !a.ask(fmt.Sprintf("Permanently remove %s, %s?", term.Plural(len(chosen), "recording", "recordings"), view.Size(sizeOf(chosen)))):
 		a.say("nothing was removed")
 		return exitCode(exitNo)
 	}
@@ -149,40 +154,40 @@ func (o *pruneOptions) list(a *app, chosen []pruned) error {
 	w := bufio.NewWriter(a.stdout)
 	if o.json {
 		for i := range chosen {
-			if err := writeJSON(w, newJSONPruned(&chosen[i], o.dryRun)); err != nil {
+			if err := term.WriteJSON(w, newJSONPruned(&chosen[i], o.dryRun)); err != nil {
 				return err
 			}
 		}
 		return w.Flush()
 	}
 	if len(chosen) > 0 {
-		l := lines{w: w}
+		l := term.Printer{W: w}
 		pruneTable(&l, a.palette(), a.width(), a.now().In(a.zone), chosen)
-		if l.err != nil {
-			return l.err
+		if l.Err != nil {
+			return l.Err
 		}
 	}
 	return w.Flush()
 }
 
-func pruneTable(l *lines, p palette, width int, now time.Time, chosen []pruned) {
-	cols := []column{
-		{title: "ID"}, {title: "STARTED"}, {title: "LABEL", least: 12},
-		{title: "SIZE", right: true}, {title: "STATE", rank: 1}, {title: "WHY"},
+func pruneTable(l *term.Printer, p term.Palette, width int, now time.Time, chosen []pruned) {
+	cols := []term.Column{
+		{Title: "ID"}, {Title: "STARTED"}, {Title: "LABEL", Least: 12},
+		{Title: "SIZE", Right: true}, {Title: "STATE", Rank: 1}, {Title: "WHY"},
 	}
-	var rows [][]cell
+	var rows [][]term.Cell
 	for i := range chosen {
 		c := &chosen[i]
-		id := escape(c.Header.ID)
+		id := safe.String(c.Header.ID)
 		if id == "" {
 			id = "-"
 		}
-		rows = append(rows, []cell{
-			{id, bold}, {formatStart(c.began.In(now.Location()), now), plain}, {escape(c.Header.Label), plain},
-			{formatSize(c.Size), dim}, {state(&c.Info), stateStyle(&c.Info)}, {c.why(now), plain},
+		rows = append(rows, []term.Cell{
+			{Text: id, Style: term.Bold}, {Text: term.Start(c.began.In(now.Location()), now), Style: term.Plain}, {Text: safe.String(c.Header.Label), Style: term.Plain},
+			{Text: view.Size(c.Size), Style: term.Dim}, {Text: state(&c.Info), Style: stateStyle(&c.Info)}, {Text: c.why(now), Style: term.Plain},
 		})
 	}
-	printTable(l, p, width, cols, rows)
+	term.PrintTable(l, p, width, cols, rows)
 }
 
 // jsonPruned is a recording in `prune --json`. The names are stable.
@@ -260,7 +265,7 @@ func (p *pruned) why(now time.Time) string {
 // formatAge returns an age in days, or in less where it is not one.
 func formatAge(d time.Duration) string {
 	if d < 48*time.Hour {
-		return formatDuration(d)
+		return view.Took(d)
 	}
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
@@ -367,7 +372,7 @@ var ageUnits = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Ho
 // parseAge parses an age such as 30d, 12h, 2w or 1d12h. A unit is required, so that days
 // are not mistaken for hours.
 func parseAge(s string) (time.Duration, error) {
-	bad := fmt.Errorf("invalid age %s (want a number with a unit, such as 30d, 12h or 2w)", quote(s))
+	bad := fmt.Errorf("invalid age %s (want a number with a unit, such as 30d, 12h or 2w)", term.Quote(s))
 	var total time.Duration
 	rest := s
 	for rest != "" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -200,11 +201,11 @@ func TestPruneTable(t *testing.T) {
 	}
 	for _, width := range []int{80, 140} {
 		var out strings.Builder
-		l := lines{w: &out}
-		pruneTable(&l, palette{}, width, testNow, chosen)
+		l := term.Printer{W: &out}
+		pruneTable(&l, term.Palette{}, width, testNow, chosen)
 		golden(t, fmt.Sprintf("prune-%d.txt", width), []byte(out.String()))
 		for line := range strings.Lines(out.String()) {
-			if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+			if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {
 				t.Errorf("at %d columns a line has %d: %s", width, w, line)
 			}
 		}

@@ -11,6 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
@@ -85,18 +90,18 @@ func newReplay(a *app) *cobra.Command {
 
 // replayWords separates the recording from the command of the server.
 func replayWords(cmd *cobra.Command, args []string, to string) (rec string, command []string, err error) {
-	hint := "usage: `" + cmd.UseLine() + "`"
+	advice := "usage: `" + cmd.UseLine() + "`"
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 {
 		dash = len(args)
 	}
 	switch words := args[:dash]; {
 	case len(words) == 0:
-		return "", nil, withHint(errors.New("mcptap replay needs a recording"), hint)
+		return "", nil, hint.With(errors.New("mcptap replay needs a recording"), advice)
 	case len(words) > 1:
-		return "", nil, withHint(fmt.Errorf("mcptap replay takes no argument %s", quote(words[1])), "the server's command follows --: "+hint)
+		return "", nil, hint.With(fmt.Errorf("mcptap replay takes no argument %s", term.Quote(words[1])), "the server's command follows --: "+advice)
 	case to == "" && len(args) == dash:
-		return "", nil, withHint(errors.New("mcptap replay needs a server"), "its command after --, or its URL with --to")
+		return "", nil, hint.With(errors.New("mcptap replay needs a server"), "its command after --, or its URL with --to")
 	case to != "" && len(args) > dash:
 		return "", nil, errors.New("--to and a command cannot be combined")
 	}
@@ -142,11 +147,11 @@ func (o *replayOptions) check() (play client.Options, err error) {
 	case o.timeout <= 0:
 		return play, errors.New("--timeout must be positive")
 	case o.revision != "" && !slices.Contains(replayRevisions(), o.revision):
-		return play, withHint(fmt.Errorf("--revision: unknown revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
+		return play, hint.With(fmt.Errorf("--revision: unknown revision %s", term.Quote(o.revision)), strings.Join(replayRevisions(), ", "))
 	case o.yes && !o.update:
 		return play, errors.New("--yes requires --update")
 	case len(o.set) > 0 && o.diff.only == "":
-		return play, withHint(errors.New("--set requires --only, which selects the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
+		return play, hint.With(errors.New("--set requires --only, which selects the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
 	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text"):
 		return play, errors.New("--set cannot be combined with --format or --output")
 	case o.update && o.noSave:
@@ -163,7 +168,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	if err != nil {
 		return err
 	}
-	if o.update && !o.yes && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
+	if o.update && !o.yes && (!term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr)) {
 		return errors.New("not a terminal: pass --yes to confirm --update")
 	}
 	opt, set, err := o.diff.check()
@@ -269,7 +274,7 @@ func (r *replayer) update() error {
 		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return exitCode(exitNo)
 	}
-	if !r.o.yes && !r.a.ask("Replace "+escape(r.from.name)+" by the new recording?") {
+	if !r.o.yes && !r.a.ask("Replace "+safe.String(r.from.name)+" by the new recording?") {
 		r.a.say("nothing was replaced")
 		return exitCode(exitNo)
 	}

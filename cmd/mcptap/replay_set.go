@@ -9,11 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // An edit is a --set: a value for one place of a request.
@@ -27,7 +32,7 @@ func parseEdits(args []string) (edits []edit, err error) {
 	for _, arg := range args {
 		path, value, ok := strings.Cut(arg, "=")
 		if !ok {
-			return nil, withHint(fmt.Errorf("--set %s: no value", quote(arg)), `a path and a value, such as --set 'params.arguments.city="Oslo"'`)
+			return nil, hint.With(fmt.Errorf("--set %s: no value", term.Quote(arg)), `a path and a value, such as --set 'params.arguments.city="Oslo"'`)
 		}
 		if !strings.HasPrefix(path, "$") {
 			path = "$." + path
@@ -37,14 +42,14 @@ func parseEdits(args []string) (edits []edit, err error) {
 			_, err = e.path.Set([]byte("{}"), []byte("0"))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--set %s: %w", quote(arg), err)
+			return nil, fmt.Errorf("--set %s: %w", term.Quote(arg), err)
 		}
 		if path != "$.params" && !strings.HasPrefix(path, "$.params.") && !strings.HasPrefix(path, "$.params[") && !strings.HasPrefix(path, "$.method") {
-			err := fmt.Errorf("--set %s: a request has no such member", quote(arg))
-			return nil, withHint(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
+			err := fmt.Errorf("--set %s: a request has no such member", term.Quote(arg))
+			return nil, hint.With(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
 		}
 		if !json.Valid(e.value) {
-			if e.value, err = encodeJSON(value); err != nil {
+			if e.value, err = safe.JSON(value); err != nil {
 				return nil, err
 			}
 		}
@@ -181,10 +186,10 @@ func (r *replayer) writeOne(x *resent, made *compared) (ok bool, err error) {
 		if now != nil {
 			line.Response = textOf(now)
 		}
-		return ok, writeJSON(r.a.stdout, line)
+		return ok, term.WriteJSON(r.a.stdout, line)
 	}
 	w := r.a.stdout
-	fmt.Fprintf(w, "%s\n\n", r.a.palette().paint(fmt.Sprintf("request #%d, changed", x.call.Seq), bold))
+	fmt.Fprintf(w, "%s\n\n", r.a.palette().Paint(fmt.Sprintf("request #%d, changed", x.call.Seq), term.Bold))
 	return ok, errors.Join(
 		r.writeJSON(w, x.sent),
 		r.writeResponse(w, "recorded response", x.recorded, then),
@@ -221,7 +226,7 @@ func (r *replayer) writeResponse(w io.Writer, name string, p session.Part, raw [
 		_, err := fmt.Fprintf(w, "\n%s: none\n", name)
 		return err
 	}
-	fmt.Fprintf(w, "\n%s: #%d after %s\n\n", name, p.Message.Seq, formatDuration(p.Latency.Round(time.Microsecond)))
+	fmt.Fprintf(w, "\n%s: #%d after %s\n\n", name, p.Message.Seq, view.Took(p.Latency.Round(time.Microsecond)))
 	return r.writeJSON(w, raw)
 }
 

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -35,7 +38,7 @@ const (
 	wide       = 90
 )
 
-func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *textRows {
+func newTextRows(w *bufio.Writer, paint term.Palette, width int, info store.Info) *textRows {
 	t := &textRows{
 		rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration,
 	}
@@ -46,10 +49,10 @@ func newTextRows(w *bufio.Writer, paint palette, width int, info store.Info) *te
 
 // setColumns selects the columns for the width.
 func (t *textRows) setColumns() {
-	t.cols = []column{
-		{title: "NO", right: true}, {title: "TIME", right: true, rank: 3}, {title: "EXCH", right: true, rank: 6}, {},
-		{title: "KIND", rank: 1}, {title: "REQ", right: true, rank: 4}, {title: "TOOK", right: true, rank: 2},
-		{title: "SIZE", right: true, rank: 5},
+	t.cols = []term.Column{
+		{Title: "NO", Right: true}, {Title: "TIME", Right: true, Rank: 3}, {Title: "EXCH", Right: true, Rank: 6}, {},
+		{Title: "KIND", Rank: 1}, {Title: "REQ", Right: true, Rank: 4}, {Title: "TOOK", Right: true, Rank: 2},
+		{Title: "SIZE", Right: true, Rank: 5},
 	}
 	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, tookWidth, 0}
 	if t.http && (t.width == 0 || t.width >= wide) {
@@ -73,34 +76,34 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 		exchange = strconv.FormatUint(p.Exchange, 10)
 	}
 	if p.Lane != tap.Lifecycle {
-		size = formatSize(r.Size)
+		size = view.Size(r.Size)
 	}
 	if l, ok := r.Answer(); ok {
 		to = "#" + strconv.FormatUint(l.Request.Seq, 10)
-		took = formatDuration(l.Latency)
+		took = view.Took(l.Latency)
 	}
 	if p.Unanswered && p.Kind == jsonrpc.Request {
-		took = ">" + formatDuration(max(t.ended-p.At, 0))
+		took = ">" + view.Took(max(t.ended-p.At, 0))
 	}
-	title, kindStyle := newTitle(r.Title()), plain
-	title.fault = joinWords(", ", strings.Join(t.findings[p.Message.Seq], " "), fault(r), odd(r))
+	title, kindStyle := newTitle(r.Title()), term.Plain
+	title.fault = view.JoinWords(", ", strings.Join(t.findings[p.Message.Seq], " "), fault(r), odd(r))
 	switch {
 	case r.Failed:
-		kindStyle = boldRed
+		kindStyle = term.BoldRed
 	case p.Lane == tap.Stderr || p.Lane == tap.Lifecycle:
-		kindStyle, title.style = dim, dim
+		kindStyle, title.style = term.Dim, term.Dim
 	case r.Kind == "request":
-		title.style = bold
+		title.style = term.Bold
 	}
-	err := t.write([]cell{
-		{strconv.FormatUint(p.Message.Seq, 10), dim}, {t.when(p.At), dim}, {exchange, dim},
-		{arrows[p.Lane], laneStyles[p.Lane]},
-		{fit(rowKind(r), kindWidth), kindStyle}, {to, dim}, {fit(took, tookWidth), plain}, {size, dim},
+	err := t.write([]term.Cell{
+		{Text: strconv.FormatUint(p.Message.Seq, 10), Style: term.Dim}, {Text: t.when(p.At), Style: term.Dim}, {Text: exchange, Style: term.Dim},
+		{Text: arrows[p.Lane], Style: laneStyles[p.Lane]},
+		{Text: term.Fit(rowKind(r), kindWidth), Style: kindStyle}, {Text: to, Style: term.Dim}, {Text: term.Fit(took, tookWidth), Style: term.Plain}, {Text: size, Style: term.Dim},
 	}, title)
 	for _, d := range deltas {
 		for _, text := range deltaWords(d, t.room("  ")) {
 			if err == nil {
-				err = t.write(make([]cell, len(t.cols)), plainTitle("  "+text, plain))
+				err = t.write(make([]term.Cell, len(t.cols)), plainTitle("  "+text, term.Plain))
 			}
 		}
 	}
@@ -109,7 +112,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 
 var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
-var laneStyles = [tap.Lanes]style{tap.Lifecycle: dim, tap.ToServer: cyan, tap.ToClient: magenta, tap.Stderr: dim}
+var laneStyles = [tap.Lanes]term.Style{tap.Lifecycle: term.Dim, tap.ToServer: term.Cyan, tap.ToClient: term.Magenta, tap.Stderr: term.Dim}
 
 // rowKind returns the kind of a row. The heads of HTTP messages and rows without a
 // message have kinds of their own.
@@ -140,7 +143,7 @@ func shortKind(kind string) string {
 	case tap.EventHangUp:
 		return "hang up"
 	}
-	return escape(kind)
+	return safe.String(kind)
 }
 
 // fault describes what went wrong, escaped. It does not rely on colour.
@@ -152,7 +155,7 @@ func fault(r *view.Row) string {
 	if r.Failed && r.Fault != "" {
 		words = append(words, r.Fault)
 	}
-	return escape(strings.Join(words, ", "))
+	return safe.String(strings.Join(words, ", "))
 }
 
 // odd describes anomalies in how messages relate to others.
@@ -203,21 +206,21 @@ func deltaWords(d *view.Delta, room int) (out []string) {
 	}
 	out = append(out, fmt.Sprintf("≠ changed from #%d:", d.Previous.Seq))
 	for _, c := range d.Changes {
-		path, before, after := escape(c.Path), escape(c.Old), escape(c.New)
+		path, before, after := safe.String(c.Path), safe.String(c.Old), safe.String(c.New)
 		line := "~ " + path + ": " + before + " → " + after
 		switch {
 		case c.Old == "":
 			line = "+ " + path + ": " + after
 		case c.New == "":
 			line = "- " + path + ": " + before
-		case room > 0 && columns.StringWidth(line) > room:
+		case room > 0 && term.Width(line) > room:
 			out = append(out, "~ "+path+":", "  - "+before)
 			line = "  + " + after
 		}
 		out = append(out, line)
 	}
 	if d.More > 0 {
-		out = append(out, "… "+plural(uint64(d.More), "more change", "more changes"))
+		out = append(out, "… "+term.Plural(uint64(d.More), "more change", "more changes"))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -13,7 +14,7 @@ import (
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 	s := &summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
 	var text, json bytes.Buffer
-	s.requests(&lines{w: &text}, palette{}, 1000)
+	s.requests(&term.Printer{W: &text}, term.Palette{}, 1000)
 	if err := writeJSONSummary(&json, s, ""); err != nil {
 		t.Fatal(err)
 	}

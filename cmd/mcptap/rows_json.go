@@ -7,6 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
@@ -132,7 +135,7 @@ func newJSONID(id []byte) (j jsonID) {
 
 // unquotes reports whether a JSON string has an exact value.
 func unquotes(token []byte) bool {
-	_, err := unquote(token)
+	_, err := safe.Unquote(token)
 	return err == nil
 }
 
@@ -218,7 +221,7 @@ func (p *jsonItems) item(i *view.Item) error {
 func (p *jsonItems) call(n *view.Node) error {
 	j := newJSONCall(n, p.ended())
 	j.Recording = p.recording
-	if err := writeJSON(p.w, j); err != nil {
+	if err := term.WriteJSON(p.w, j); err != nil {
 		return err
 	}
 	for _, kid := range n.Kids {
@@ -233,10 +236,10 @@ func (p *jsonItems) row(r *view.Row, deltas []*view.Delta) error {
 	j := newJSONRow(r, "row", deltas)
 	j.Recording = p.recording
 	if p.payload == nil {
-		return writeJSON(p.w, j)
+		return term.WriteJSON(p.w, j)
 	}
 	j.Type = "frame"
-	b, err := encodeJSON(j)
+	b, err := safe.JSON(j)
 	if err != nil {
 		return err
 	}
@@ -278,7 +281,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	}
 	if s.selected {
 		out.Shown = &s.Shown
-		return writeJSON(w, out)
+		return term.WriteJSON(w, out)
 	}
 	out.Beyond = s.Beyond
 	for _, q := range s.Unanswered {
@@ -300,20 +303,11 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			q.Subject,
 			q.Status.String(), q.Lost, recording,
 		}
-		if err := writeJSON(w, line); err != nil {
+		if err := term.WriteJSON(w, line); err != nil {
 			return err
 		}
 	}
-	return writeJSON(w, out)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	b, err := encodeJSON(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
+	return term.WriteJSON(w, out)
 }
 
 // writeJSONFrame prints one frame with its bytes.
@@ -325,7 +319,7 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 			j.Parts[i].Response, j.Parts[i].Latency = r.Message.Seq, &ns
 		}
 	}
-	b, err := encodeJSON(struct {
+	b, err := safe.JSON(struct {
 		jsonRow
 		Time time.Time `json:"time"`
 	}{j, one.time})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -179,19 +180,19 @@ func (o *showOptions) check(words *showWords) error {
 	case o.curl && (number == 0 || o.raw || o.json || o.byCall()):
 		return errors.New("--curl needs one frame number, and no --raw, --json or --calls")
 	case o.raw && o.json:
-		return withHint(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
+		return hint.With(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
 	case o.raw && number == 0 && o.lane == "":
-		return withHint(errors.New("--raw needs a frame number or a --lane"),
+		return hint.With(errors.New("--raw needs a frame number or a --lane"),
 			"to write all lanes, use `mcptap export`")
 	case o.raw && (words.query != "" || o.byCall() || words.several()):
 		return errors.New("--raw writes one frame or one lane of one recording")
 	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
 		return errors.New("--follow, --lane, --since and --until cannot be used with a frame number")
 	case o.lane != "" && o.byCall():
-		return withHint(errors.New("--lane cannot be used with calls"),
+		return hint.With(errors.New("--lane cannot be used with calls"),
 			"use the filter dir:to_client for calls by the server")
 	case o.tree && o.json:
-		return withHint(errors.New("--tree and --json cannot be combined"), "use --calls --json")
+		return hint.With(errors.New("--tree and --json cannot be combined"), "use --calls --json")
 	}
 	return nil
 }
@@ -215,10 +216,10 @@ func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, e
 		return sel, err
 	}
 	if o.follow && sel.Needs(filter.NeedFindings) {
-		return sel, withHint(errors.New("--follow cannot filter by findings"), "omit --follow")
+		return sel, hint.With(errors.New("--follow cannot filter by findings"), "omit --follow")
 	}
 	if o.follow && !o.byCall() && sel.Needs(filter.NeedFuture) {
-		return sel, withHint(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
+		return sel, hint.With(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
 			"omit --follow, or add --calls")
 	}
 	return sel, nil

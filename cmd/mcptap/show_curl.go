@@ -10,6 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/hint"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -34,7 +37,7 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		return err
 	}
 	fail := func(cause, wayOut string) error {
-		return withHint(fmt.Errorf("--curl: frame #%d %s", number, cause), wayOut)
+		return hint.With(fmt.Errorf("--curl: frame #%d %s", number, cause), wayOut)
 	}
 	if f.Exchange == 0 {
 		return fail("did not cross HTTP",
@@ -112,7 +115,7 @@ func printCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyComman
 		switch {
 		case slices.Contains(curlSkips, http.CanonicalHeaderKey(name)):
 		case !plainText(field):
-			notes = append(notes, "header "+escape(name)+" is left out: it is not plain text")
+			notes = append(notes, "header "+safe.String(name)+" is left out: it is not plain text")
 		default:
 			b.WriteString(" \\\n  -H " + shellQuote(field))
 		}
@@ -125,7 +128,7 @@ func printCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyComman
 	}
 	b.WriteString("\n")
 	for _, name := range head.Masked {
-		notes = append(notes, escape(name)+" was masked in the recording: put the real value in its place")
+		notes = append(notes, safe.String(name)+" was masked in the recording: put the real value in its place")
 	}
 	for _, n := range notes {
 		b.WriteString("# " + n + "\n")
@@ -136,4 +139,4 @@ func printCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyComman
 
 // plainText reports whether text can stand in single quotes in any shell, and on any
 // terminal, as it is.
-func plainText(text string) bool { return utf8.ValidString(text) && escape(text) == text }
+func plainText(text string) bool { return utf8.ValidString(text) && safe.String(text) == text }

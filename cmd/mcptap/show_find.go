@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -107,8 +108,8 @@ func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) 
 		if exchange != 0 && f.Exchange == exchange {
 			switch {
 			case next.Event.Name == tap.EventResponse && next.Event.Status >= 400:
-				status := joinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)
-				one.refusal = fmt.Sprintf("%s in #%d", escape(status), f.Seq)
+				status := view.JoinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)
+				one.refusal = fmt.Sprintf("%s in #%d", safe.String(status), f.Seq)
 			case f.Lane == tap.ToClient && one.refusal != "" && one.refusalBody == 0:
 				one.refusalBody = f.Seq
 			}

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -54,7 +57,7 @@ func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
 	case ok:
 		err = printBelow(w, a, rec, response.Message.Seq, func(f *oneFrame) string {
 			return fmt.Sprintf("%s #%d after %s", paintFailure(a, response.Kind.String(), f.message.IsFailure()), f.frame.Seq,
-				formatDuration(response.Latency))
+				view.Took(response.Latency))
 		})
 	case len(one.responses) == 0 && one.refusalBody > 0:
 		err = printBelow(w, a, rec, one.refusalBody, func(f *oneFrame) string {
@@ -64,15 +67,15 @@ func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
 	if err != nil {
 		return err
 	}
-	l := lines{w: w}
+	l := term.Printer{W: w}
 	if d := one.delta; d != nil && len(d.Params) > 0 {
-		l.printf("compared with #%d, the previous %s; arguments differ: %s\n", d.PreviousCall.Seq,
-			escape(joinWords(" ", one.row.Method, one.row.Subject)), paramsWords(d.Params))
+		l.Printf("compared with #%d, the previous %s; arguments differ: %s\n", d.PreviousCall.Seq,
+			safe.String(view.JoinWords(" ", one.row.Method, one.row.Subject)), paramsWords(d.Params))
 	}
 	for _, line := range deltaWords(one.delta, a.width()) {
-		l.printf("%s\n", line)
+		l.Printf("%s\n", line)
 	}
-	return l.err
+	return l.Err
 }
 
 // paramsWords names the first changes of params in a line.
@@ -80,7 +83,7 @@ func paramsWords(changes []view.Change) string {
 	const most = 3
 	var words []string
 	for _, c := range changes[:min(len(changes), most)] {
-		words = append(words, fmt.Sprintf("%s %s → %s", escape(c.Path), cmp.Or(escape(c.Old), "none"), cmp.Or(escape(c.New), "none")))
+		words = append(words, fmt.Sprintf("%s %s → %s", safe.String(c.Path), cmp.Or(safe.String(c.Old), "none"), cmp.Or(safe.String(c.New), "none")))
 	}
 	if n := len(changes) - most; n > 0 {
 		words = append(words, fmt.Sprintf("and %d more", n))
@@ -119,21 +122,21 @@ func (o *showOptions) printTwo(w *bufio.Writer, a *app, from, to *tap.Frame) err
 	d := &view.Delta{Message: session.Ref{Seq: to.Seq}, Previous: session.Ref{Seq: from.Seq}}
 	d.Changes, d.More = view.Changes(jsonrpc.Payload(from), jsonrpc.Payload(to), view.MaxChanges)
 	if o.json {
-		return writeJSON(w, struct {
+		return term.WriteJSON(w, struct {
 			V    int    `json:"v"`
 			Type string `json:"type"`
 			Seq  uint64 `json:"seq"`
 			*jsonDelta
 		}{jsonVersion, "diff", to.Seq, newJSONDelta(d)})
 	}
-	l := lines{w: w}
+	l := term.Printer{W: w}
 	for i, line := range deltaWords(d, a.width()) {
 		if i == 0 {
 			line = fmt.Sprintf("#%d: %s", to.Seq, line)
 		}
-		l.printf("%s\n", line)
+		l.Printf("%s\n", line)
 	}
-	return l.err
+	return l.Err
 }
 
 // printBelow prints a frame that belongs to the one above it.
@@ -143,7 +146,7 @@ func printBelow(w io.Writer, a *app, rec *store.Recording, number uint64, headin
 		return err
 	}
 	one := &oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
-	if _, err := fmt.Fprintf(w, "\n%s, %s\n\n", heading(one), formatSize(f.Size)); err != nil {
+	if _, err := fmt.Fprintf(w, "\n%s, %s\n\n", heading(one), view.Size(f.Size)); err != nil {
 		return err
 	}
 	return one.body(w, a, rec.WriteRaw)
@@ -152,7 +155,7 @@ func printBelow(w io.Writer, a *app, rec *store.Recording, number uint64, headin
 // paintFailure returns a text, painted if it names a failure.
 func paintFailure(a *app, text string, failed bool) string {
 	if failed {
-		return a.palette().paint(text, boldRed)
+		return a.palette().Paint(text, term.BoldRed)
 	}
 	return text
 }
@@ -160,16 +163,16 @@ func paintFailure(a *app, text string, failed bool) string {
 // head prints the properties of the frame.
 func (one *oneFrame) head(w io.Writer, a *app) error {
 	r, f, p := &one.row, &one.frame, a.palette()
-	l := lines{w: w}
+	l := term.Printer{W: w}
 	field := func(name, value string) {
 		if value != "" {
-			l.printf("%s  %s\n", p.paint(pad(name, 8, false), dim), value)
+			l.Printf("%s  %s\n", p.Paint(term.Pad(name, 8, false), term.Dim), value)
 		}
 	}
-	field("frame", fmt.Sprintf("%s of %d", p.paint(fmt.Sprint(f.Seq), bold), one.info.Frames))
-	field("time", fmt.Sprintf("+%s, %s", formatOffset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
+	field("frame", fmt.Sprintf("%s of %d", p.Paint(fmt.Sprint(f.Seq), term.Bold), one.info.Frames))
+	field("time", fmt.Sprintf("+%s, %s", term.Offset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
 	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
-	name := escape(r.Kind)
+	name := safe.String(r.Kind)
 	if r.Sort != "" {
 		name = r.Sort
 	}
@@ -182,7 +185,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {
 			about = r.Subject
 		}
-		kind = joinWords(" ", kind, escape(r.Method), escape(about))
+		kind = view.JoinWords(" ", kind, safe.String(r.Method), safe.String(about))
 	}
 	if f.Exchange > 0 {
 		exchange := fmt.Sprint(f.Exchange)
@@ -193,18 +196,18 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	field("form", formWords[f.Form])
 	field("kind", kind)
-	field("fault", p.paint(fault(r), red))
-	field("id", escape(string(r.ID)))
-	size := formatSize(f.Size)
+	field("fault", p.Paint(fault(r), term.Red))
+	field("id", safe.String(string(r.ID)))
+	size := view.Size(f.Size)
 	if f.Size >= 1024 {
 		size += fmt.Sprintf(" (%d B)", f.Size)
 	}
 	if f.Took > 0 {
-		size += ", took " + formatDuration(f.Took) + " to receive"
+		size += ", took " + view.Took(f.Took) + " to receive"
 	}
 	field("size", size)
 	if one.cut != "" {
-		field("cut off", p.paint(escape(one.cut), red))
+		field("cut off", p.Paint(safe.String(one.cut), term.Red))
 	}
 	printed := 0
 	for i := range r.Messages {
@@ -225,13 +228,13 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 		field("cancels", fmt.Sprintf("#%d", r.Part.Call.Seq))
 	}
 	if reason := one.message.Reason; reason != "" && reason != r.Fault {
-		field("odd", escape(reason))
+		field("odd", safe.String(reason))
 	}
 	if keys := one.message.DuplicateKeys; len(keys) > 0 {
-		field("odd", "duplicate member "+escape(strings.Join(keys[:min(len(keys), 8)], ", ")))
+		field("odd", "duplicate member "+safe.String(strings.Join(keys[:min(len(keys), 8)], ", ")))
 	}
-	l.printf("\n")
-	return l.err
+	l.Printf("\n")
+	return l.Err
 }
 
 var laneWords = [tap.Lanes]string{
@@ -259,21 +262,21 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 	case p.Role == session.RoleReplay:
 		return "", ""
 	case p.Kind == jsonrpc.Request && ok:
-		return "response", fmt.Sprintf("%s#%d after %s", at, to.Message.Seq, formatDuration(to.Latency))
+		return "response", fmt.Sprintf("%s#%d after %s", at, to.Message.Seq, view.Took(to.Latency))
 	case p.Kind == jsonrpc.Request && one.refusal != "":
 		return "response", at + one.refusal
 	case p.Kind == jsonrpc.Request && one.info.Status == store.Live:
-		return "response", at + "none yet, after " + formatDuration(one.waited(p))
+		return "response", at + "none yet, after " + view.Took(one.waited(p))
 	case p.Kind == jsonrpc.Request:
-		text := at + "none, after " + formatDuration(one.waited(p))
+		text := at + "none, after " + view.Took(one.waited(p))
 		if how := exitWords(&one.exit); how != "" {
 			text += "; the server " + how
 		}
 		return "response", text
 	case p.Role == session.RoleRepeat:
-		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, formatDuration(p.Latency))
+		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response && p.Request != (session.Ref{}):
-		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, formatDuration(p.Latency))
+		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response:
 		return "to", at + "no known request"
 	}
@@ -284,7 +287,7 @@ func (one *oneFrame) pairing(p *session.Part) (name, text string) {
 func exitWords(e *tap.Event) string {
 	switch {
 	case e.Signal != "":
-		return "was killed by " + escape(e.Signal)
+		return "was killed by " + safe.String(e.Signal)
 	case e.Code != nil && *e.Code != 0:
 		return fmt.Sprintf("exited with code %d", *e.Code)
 	}
@@ -336,14 +339,14 @@ func (one *oneFrame) headText() string {
 	case one.frame.Lane != tap.Lifecycle || !one.frame.Whole() || err != nil:
 		return ""
 	case e.Name == tap.EventRequest:
-		b.WriteString(escape(joinWords(" ", e.Method, e.Target, e.Proto)) + "\n")
+		b.WriteString(safe.String(view.JoinWords(" ", e.Method, e.Target, e.Proto)) + "\n")
 	case e.Name == tap.EventResponse:
-		b.WriteString(escape(joinWords(" ", e.Proto, strconv.Itoa(e.Status), e.Reason)) + "\n")
+		b.WriteString(safe.String(view.JoinWords(" ", e.Proto, strconv.Itoa(e.Status), e.Reason)) + "\n")
 	default:
 		return ""
 	}
 	for _, h := range e.Header {
-		b.WriteString(escape(h[0]) + ": " + escape(h[1]) + "\n")
+		b.WriteString(safe.String(h[0]) + ": " + safe.String(h[1]) + "\n")
 	}
 	return b.String()
 }

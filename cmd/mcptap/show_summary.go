@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -20,54 +23,54 @@ type summary struct {
 	label    string // of the recording, if there are several
 }
 
-func (s *summary) print(l *lines, p palette, width int) {
-	frames := plural(s.Frames, "frame", "frames")
+func (s *summary) print(l *term.Printer, p term.Palette, width int) {
+	frames := term.Plural(s.Frames, "frame", "frames")
 	switch {
 	case s.byCall && s.partial:
-		frames = plural(s.Shown, "call", "calls") + ", " + frames
+		frames = term.Plural(s.Shown, "call", "calls") + ", " + frames
 	case s.byCall && s.selected:
-		frames = fmt.Sprintf("%d of %s, ", s.Shown, plural(s.Calls, "call", "calls")) + frames
+		frames = fmt.Sprintf("%d of %s, ", s.Shown, term.Plural(s.Calls, "call", "calls")) + frames
 	case s.byCall:
-		frames = plural(s.Calls, "call", "calls") + ", " + frames
+		frames = term.Plural(s.Calls, "call", "calls") + ", " + frames
 	case s.selected:
 		frames = fmt.Sprintf("%d of %s", s.Shown, frames)
 	}
-	words := []string{frames, formatSize(s.Bytes), "in " + formatDuration(s.info.Duration)}
+	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.info.Duration)}
 	if n := s.Errors; n > 0 {
-		words = append(words, plural(n, "error", "errors"))
+		words = append(words, term.Plural(n, "error", "errors"))
 	}
 	if w := statusWord(s.info); w != "" {
 		words = append(words, w)
 	}
 	title := ""
 	if s.label != "" {
-		title = escape(s.label) + ": "
+		title = safe.String(s.label) + ": "
 	}
-	for i, line := range wrap(title, words, width) {
-		if errors := plural(s.Errors, "error", "errors"); s.Errors > 0 {
-			line = strings.Replace(line, errors, p.paint(errors, red), 1)
+	for i, line := range term.WrapList(title, words, width) {
+		if errors := term.Plural(s.Errors, "error", "errors"); s.Errors > 0 {
+			line = strings.Replace(line, errors, p.Paint(errors, term.Red), 1)
 		}
-		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
+		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
 	}
 	for _, g := range s.info.Gaps {
 		s.paragraph(l, p, width, "missing: ",
-			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, red)
+			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, term.Red)
 	}
 	for _, n := range s.notes() {
-		s.paragraph(l, p, width, "", []string{n}, plain)
+		s.paragraph(l, p, width, "", []string{n}, term.Plain)
 	}
 	if len(s.Unanswered) > 0 && (s.pending || !s.selected) {
 		s.requests(l, p, width)
 		if how := exitWords(&s.Exit); how != "" {
-			s.paragraph(l, p, width, "", []string{"the server " + how}, plain)
+			s.paragraph(l, p, width, "", []string{"the server " + how}, term.Plain)
 		}
 	}
 	for i := range s.Stderr {
 		if i == 0 {
-			l.printf("last lines of the server on stderr:\n")
+			l.Printf("last lines of the server on stderr:\n")
 		}
 		line, _, _ := strings.Cut(s.Stderr[i].About, "\n")
-		l.printf("%s\n", p.paint(fit("  "+formatOffset(s.Stderr[i].Part.At)+"  "+escape(line), width), dim))
+		l.Printf("%s\n", p.Paint(term.Fit("  "+term.Offset(s.Stderr[i].Part.At)+"  "+safe.String(line), width), term.Dim))
 	}
 }
 
@@ -75,7 +78,7 @@ func (s *summary) print(l *lines, p palette, width int) {
 func (s *summary) notes() (all []string) {
 	add := func(n uint64, one, many, rest string) {
 		if n > 0 {
-			all = append(all, plural(n, one, many)+" "+rest)
+			all = append(all, term.Plural(n, one, many)+" "+rest)
 		}
 	}
 	add(s.Hidden, "HTTP frame is", "HTTP frames are", "hidden (use --http)")
@@ -85,7 +88,7 @@ func (s *summary) notes() (all []string) {
 }
 
 // requests prints the requests without a response.
-func (s *summary) requests(l *lines, p palette, width int) {
+func (s *summary) requests(l *term.Printer, p term.Palette, width int) {
 	what := "unanswered: "
 	if s.info.Status == store.Live {
 		what = "pending: "
@@ -96,8 +99,8 @@ func (s *summary) requests(l *lines, p palette, width int) {
 			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.Unanswered)-i)+s.Beyond))
 			break
 		}
-		name := fit(fmt.Sprintf("#%d %s", q.Ref.Seq, escape(view.NewTitle(q.Method, q.Subject).Name)), 60)
-		waited := formatDuration(max(s.info.Duration-q.At, 0))
+		name := term.Fit(fmt.Sprintf("#%d %s", q.Ref.Seq, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
+		waited := view.Took(max(s.info.Duration-q.At, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
 			waited = view.StreamEndWords(&q.StreamEnd, q.At)
@@ -108,52 +111,13 @@ func (s *summary) requests(l *lines, p palette, width int) {
 		}
 		names = append(names, name+" ("+waited+")")
 	}
-	s.paragraph(l, p, width, what, names, plain)
+	s.paragraph(l, p, width, what, names, term.Plain)
 }
 
-func (s *summary) paragraph(l *lines, p palette, width int, title string, words []string, as style) {
-	for i, line := range wrap(title, words, width) {
-		l.printf("%s%s\n", strings.Repeat("  ", min(i, 1)), p.paint(line, as))
+func (s *summary) paragraph(l *term.Printer, p term.Palette, width int, title string, words []string, as term.Style) {
+	for i, line := range term.WrapList(title, words, width) {
+		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), p.Paint(line, as))
 	}
-}
-
-// wrap joins words with commas, in lines of at most width columns. Lines after the
-// first are two columns shorter, for an indent. A word longer than a line is broken
-// at its spaces, and cut if it has none. A width of 0 means unlimited.
-func wrap(title string, words []string, width int) (out []string) {
-	if width <= 0 {
-		return []string{title + strings.Join(words, ", ")}
-	}
-	line := title
-	next := func() {
-		if s := strings.TrimSpace(line); s != "" {
-			out = append(out, fit(s, width-2*min(len(out), 1)))
-		}
-		line = ""
-	}
-	fits := func(s string) bool { return columns.StringWidth(s) <= width-2*min(len(out), 1) }
-	for i, w := range words {
-		if i < len(words)-1 {
-			w += ","
-		}
-		if i > 0 {
-			line += " "
-		}
-		if !fits(line+w) && columns.StringWidth(w) <= width-2 {
-			next()
-		}
-		for j, piece := range strings.Split(w, " ") {
-			if j > 0 {
-				line += " "
-			}
-			if !fits(line + piece) {
-				next()
-			}
-			line += piece
-		}
-	}
-	next()
-	return out
 }
 
 // statusWord describes the status of a recording, "" if it is complete.
@@ -163,7 +127,7 @@ func statusWord(info store.Info) string {
 		return "live"
 	case store.Cut:
 		if info.Err != nil {
-			return "cut off; the rest is still in its queue: " + escape(info.Err.Error())
+			return "cut off; the rest is still in its queue: " + safe.String(info.Err.Error())
 		}
 		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
 			return "cut off: the end could not be written"

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
@@ -86,7 +88,7 @@ var statsOrders = []string{"time", "calls", "errors", "p99", "max", "bytes"}
 
 func (o *statsOptions) check() error {
 	if !slices.Contains(statsOrders, o.sort) {
-		return withHint(fmt.Errorf("--sort: unknown order %s (want %s)", quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
+		return hint.With(fmt.Errorf("--sort: unknown order %s (want %s)", term.Quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
 	}
 	return nil
 }
@@ -106,10 +108,10 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 	if o.json {
 		return errors.Join(writeStatsJSON(w, m), w.Flush())
 	}
-	l := lines{w: w}
+	l := term.Printer{W: w}
 	t := statsText{l: &l, p: a.palette(), width: a.width()}
 	t.print(m)
-	return errors.Join(l.err, w.Flush())
+	return errors.Join(l.Err, w.Flush())
 }
 
 // order sorts groups, nested calls last, otherwise by time.

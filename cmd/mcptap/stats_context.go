@@ -8,8 +8,12 @@ import (
 	"strconv"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // runContext prints what servers cost the context of a model.
@@ -51,68 +55,68 @@ func size(s check.Size) string {
 	if s.Bytes == 0 {
 		return ""
 	}
-	return formatSize(int64(s.Bytes))
+	return view.Size(int64(s.Bytes))
 }
 
 // contextName returns the name of a tool or server, escaped, and cut so that one name does not
 // widen the table. --json has the whole name.
-func contextName(name string) string { return fit(escape(name), 64) }
+func contextName(name string) string { return term.Fit(safe.String(name), 64) }
 
 func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error {
-	l := lines{w: w}
+	l := term.Printer{W: w}
 	for _, list := range c.Lists() {
 		name := list.Server
 		if name == "" {
 			name = "server"
 		}
 		if list.Requested == 0 {
-			l.printf("%s: no tools/list", contextName(name))
+			l.Printf("%s: no tools/list", contextName(name))
 		} else {
-			l.printf("%s: %s, tools/list has %s, %s tokens, requested %s", contextName(name), plural(len(list.Tools), "tool", "tools"), formatSize(int64(list.Whole.Bytes)), tokens(list.Whole), plural(list.Requested, "time", "times"))
+			l.Printf("%s: %s, tools/list has %s, %s tokens, requested %s", contextName(name), term.Plural(len(list.Tools), "tool", "tools"), view.Size(int64(list.Whole.Bytes)), tokens(list.Whole), term.Plural(list.Requested, "time", "times"))
 		}
 		if list.Different > 0 {
-			l.printf(", %s", plural(list.Different, "change", "changes"))
+			l.Printf(", %s", term.Plural(list.Different, "change", "changes"))
 		}
 		if list.Instructions.Bytes > 0 {
-			l.printf("; instructions %s, %s tokens", formatSize(int64(list.Instructions.Bytes)), tokens(list.Instructions))
+			l.Printf("; instructions %s, %s tokens", view.Size(int64(list.Instructions.Bytes)), tokens(list.Instructions))
 		}
-		l.printf("\n\n")
-		var rows [][]cell
+		l.Printf("\n\n")
+		var rows [][]term.Cell
 		for _, d := range list.Tools {
-			rows = append(rows, []cell{
-				{contextName(d.Name), bold}, {size(d.Whole), plain}, {tokens(d.Whole), plain}, {size(d.Description), dim}, {size(d.Schema), dim},
+			rows = append(rows, []term.Cell{
+				{Text: contextName(d.Name), Style: term.Bold}, {Text: size(d.Whole), Style: term.Plain}, {Text: tokens(d.Whole), Style: term.Plain}, {Text: size(d.Description), Style: term.Dim}, {Text: size(d.Schema), Style: term.Dim},
 			})
 		}
 		if len(rows) > 0 {
-			printTable(&l, a.palette(), a.width(), []column{
-				{title: "DEFINITION", least: 16}, {title: "SIZE", right: true}, {title: "TOKENS", right: true},
-				{title: "DESCRIPTION", right: true, rank: 1}, {title: "SCHEMA", right: true, rank: 2},
+			term.PrintTable(&l, a.palette(), a.width(), []term.Column{
+				{Title: "DEFINITION", Least: 16}, {Title: "SIZE", Right: true}, {Title: "TOKENS", Right: true},
+				{Title: "DESCRIPTION", Right: true, Rank: 1}, {Title: "SCHEMA", Right: true, Rank: 2},
 			}, rows)
-			l.printf("\n")
+			l.Printf("\n")
 		}
 	}
-	var rows [][]cell
+	var rows [][]term.Cell
 	for _, r := range c.Results() {
-		rows = append(rows, []cell{
-			{contextName(r.Name), bold}, {strconv.FormatUint(r.Count(), 10), plain}, {formatSize(int64(r.Quantile(500))), plain}, {formatSize(int64(r.Quantile(950))), plain},
-			{size(r.Largest), plain}, {tokens(r.Largest), plain}, {"#" + strconv.FormatUint(r.Frame(), 10), dim},
+		rows = append(rows, []term.Cell{
+			{Text: contextName(r.Name), Style: term.Bold}, {Text: strconv.FormatUint(r.Count(), 10), Style: term.Plain}, {Text: view.Size(int64(r.Quantile(500))), Style: term.Plain}, {Text: view.Size(int64(r.Quantile(950))), Style: term.Plain},
+			{Text: size(r.Largest), Style: term.Plain}, {Text: tokens(r.Largest), Style: term.Plain}, {Text: "#" + strconv.FormatUint(r.Frame(), 10), Style: term.Dim},
 		})
 	}
 	if len(rows) > 0 {
-		printTable(&l, a.palette(), a.width(), []column{
-			{title: "RESULTS OF", least: 16}, {title: "RESULTS", right: true, rank: 1}, {title: "P50", right: true}, {title: "P95", right: true},
-			{title: "MAX", right: true}, {title: "TOKENS", right: true}, {title: "FRAME", right: true, rank: 2},
+		term.PrintTable(&l, a.palette(), a.width(), []term.Column{
+			{Title: "RESULTS OF", Least: 16}, {Title: "RESULTS", Right: true, Rank: 1}, {Title: "P50", Right: true}, {Title: "P95", Right: true},
+			{Title: "MAX", Right: true}, {Title: "TOKENS", Right: true}, {Title: "FRAME", Right: true, Rank: 2},
 		}, rows)
-		l.printf("\n")
+		l.Printf("\n")
 	}
 	if len(c.Lists()) == 0 && len(rows) == 0 {
-		l.printf("no tools/list and no results of tools\n")
-		return l.err
+		l.Printf("no tools/list and no results of tools\n")
+		return l.Err
 	}
 	for _, line := range fold("Tokens are estimated: "+check.TokenMethod+".", textWidth(a)) {
-		l.printf("%s\n", line)
+		l.Printf("%s\n", line)
 	}
-	return l.err
+	return l.Err
 }
 
 // A contextJSON is a line of `stats --context --json`: a list, a definition or the results of a
@@ -141,14 +145,14 @@ type contextJSON struct {
 
 func writeContextJSON(w io.Writer, c *check.Context) error {
 	for _, l := range c.Lists() {
-		if err := writeJSON(w, contextJSON{
+		if err := term.WriteJSON(w, contextJSON{
 			V: 1, Type: "list", Server: l.Server, Tools: len(l.Tools), Bytes: l.Whole.Bytes, Tokens: l.Whole.Tokens, Instructions: l.Instructions.Bytes,
 			Requested: l.Requested, Different: l.Different,
 		}); err != nil {
 			return err
 		}
 		for _, d := range l.Tools {
-			if err := writeJSON(w, contextJSON{
+			if err := term.WriteJSON(w, contextJSON{
 				V: 1, Type: "definition", Server: l.Server, Tool: d.Name, Bytes: d.Whole.Bytes, Tokens: d.Whole.Tokens,
 				Description: d.Description.Bytes, Schema: d.Schema.Bytes,
 			}); err != nil {
@@ -157,7 +161,7 @@ func writeContextJSON(w io.Writer, c *check.Context) error {
 		}
 	}
 	for _, r := range c.Results() {
-		if err := writeJSON(w, contextJSON{
+		if err := term.WriteJSON(w, contextJSON{
 			V: 1, Type: "results", Tool: r.Name, Results: r.Count(), P50: r.Quantile(500), P95: r.Quantile(950), Max: r.Largest.Bytes,
 			MaxTokens: r.Largest.Tokens, MaxFrame: r.Frame(),
 		}); err != nil {

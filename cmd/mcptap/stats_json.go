@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -137,25 +138,25 @@ func writeStatsJSON(w io.Writer, m *measured) error {
 		if whole := m.top.Latency.Sum(); whole > 0 {
 			j.Share = math.Round(float64(g.Latency.Sum())/float64(whole)*1e6) / 1e6
 		}
-		if err := writeJSON(w, j); err != nil {
+		if err := term.WriteJSON(w, j); err != nil {
 			return err
 		}
 	}
 	for _, c := range m.Slowest() {
 		j, took := newJSONStatsCall("slow_call", &c), int64(c.Took)
 		j.Latency = &took
-		if err := writeJSON(w, j); err != nil {
+		if err := term.WriteJSON(w, j); err != nil {
 			return err
 		}
 	}
 	for _, c := range m.Waiting() {
 		j, took := newJSONStatsCall("unanswered", &c), int64(c.Took)
 		j.Waited = &took
-		if err := writeJSON(w, j); err != nil {
+		if err := term.WriteJSON(w, j); err != nil {
 			return err
 		}
 	}
-	return writeJSON(w, newJSONStats(m))
+	return term.WriteJSON(w, newJSONStats(m))
 }
 
 func newJSONStats(m *measured) jsonStats {

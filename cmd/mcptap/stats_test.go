@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
@@ -90,7 +93,7 @@ func TestStatsWidths(t *testing.T) {
 	for _, width := range []int{80, 100, 140, 200} {
 		for name, path := range paths {
 			for line := range strings.Lines(runStats(t, width, path)) {
-				if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+				if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {
 					t.Errorf("%s: at %d columns a line has %d: %s", name, width, w, line)
 				}
 			}
@@ -227,7 +230,7 @@ func TestStatsHostileNames(t *testing.T) {
 	}
 	writeFrames(t, path, tap.Header{ID: "0123abcd", Label: "x", Start: testNow}, frames, time.Second)
 	for _, out := range []string{runStats(t, 80, path), runStats(t, 0, path), runStats(t, 0, path, "--json")} {
-		if !clean(strings.ReplaceAll(out, "\n", "")) {
+		if !safe.Clean(strings.ReplaceAll(out, "\n", "")) {
 			t.Errorf("hazards in\n%s", out)
 		}
 	}

@@ -6,14 +6,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // A statsText prints statistics for a person.
 type statsText struct {
-	l     *lines
-	p     palette
+	l     *term.Printer
+	p     term.Palette
 	width int // 0 for any
 }
 
@@ -22,7 +26,7 @@ func (t *statsText) print(m *measured) {
 	h := newHistogram(all)
 	if len(m.groups) > 0 {
 		t.groups(m, &h)
-		t.l.printf("\n")
+		t.l.Printf("\n")
 	}
 	t.calls("SLOWEST", m.Slowest(), m.recordings > 1, 0)
 	t.waiting(m)
@@ -36,57 +40,57 @@ func (t *statsText) narrow() bool { return t.width > 0 && t.width < 100 }
 
 // groups prints a row per group.
 func (t *statsText) groups(m *measured, h *histogram) {
-	cols := []column{
-		{title: "CALL", least: 24},
-		{title: "CALLS", right: true},
-		{title: "ERRORS", right: true},
-		{title: "ISERROR", right: true, rank: 2},
-		{title: "CANCELLED", right: true, rank: 5},
-		{title: "UNANSWERED", right: true, rank: 3},
-		{title: "P50", right: true},
-		{title: "P95", right: true, rank: 4},
-		{title: "P99", right: true, rank: 1},
-		{title: "MAX", right: true},
-		{title: "TIME", right: true, rank: 6},
-		{title: "SHARE", right: true},
-		{title: "→ BYTES", right: true, rank: 8},
-		{title: "← BYTES", right: true, rank: 7},
-		{title: "SPREAD", rank: 9},
+	cols := []term.Column{
+		{Title: "CALL", Least: 24},
+		{Title: "CALLS", Right: true},
+		{Title: "ERRORS", Right: true},
+		{Title: "ISERROR", Right: true, Rank: 2},
+		{Title: "CANCELLED", Right: true, Rank: 5},
+		{Title: "UNANSWERED", Right: true, Rank: 3},
+		{Title: "P50", Right: true},
+		{Title: "P95", Right: true, Rank: 4},
+		{Title: "P99", Right: true, Rank: 1},
+		{Title: "MAX", Right: true},
+		{Title: "TIME", Right: true, Rank: 6},
+		{Title: "SHARE", Right: true},
+		{Title: "→ BYTES", Right: true, Rank: 8},
+		{Title: "← BYTES", Right: true, Rank: 7},
+		{Title: "SPREAD", Rank: 9},
 	}
-	var rows [][]cell
+	var rows [][]term.Cell
 	for _, g := range m.groups {
 		row := statsGroupRow(g, m.top.Latency.Sum(), h)
 		if t.narrow() {
-			row[0].text = statsGroupName(g, true)
-			row[2].text, row[3].text = countCell(g.Statuses.Errors()), ""
+			row[0].Text = statsGroupName(g, true)
+			row[2].Text, row[3].Text = countCell(g.Statuses.Errors()), ""
 		} else if t.width > 0 { // one long name should not cost all a column
-			row[0].text = fit(row[0].text, t.width/4)
+			row[0].Text = term.Fit(row[0].Text, t.width/4)
 		}
 		rows = append(rows, row)
 	}
-	printTable(t.l, t.p, t.width, cols, rows)
+	term.PrintTable(t.l, t.p, t.width, cols, rows)
 	for _, g := range m.groups {
 		if g.Others {
-			t.l.printf("%s\n", t.p.paint(fmt.Sprintf("more than %d methods and names: others are counted as (others)", session.MaxStatsGroups), dim))
+			t.l.Printf("%s\n", t.p.Paint(fmt.Sprintf("more than %d methods and names: others are counted as (others)", session.MaxStatsGroups), term.Dim))
 			break
 		}
 	}
 }
 
-func statsGroupRow(g *session.StatsGroup, time time.Duration, h *histogram) []cell {
+func statsGroupRow(g *session.StatsGroup, time time.Duration, h *histogram) []term.Cell {
 	s, l := &g.Statuses, &g.Latency
-	row := []cell{
-		{statsGroupName(g, false), bold}, {countCell(s.Calls()), plain},
-		{countCell(s[session.CallError]), red}, {countCell(s[session.CallToolError]), red}, {countCell(s.Cancelled()), red}, {countCell(s.Unanswered()), red},
+	row := []term.Cell{
+		{Text: statsGroupName(g, false), Style: term.Bold}, {Text: countCell(s.Calls()), Style: term.Plain},
+		{Text: countCell(s[session.CallError]), Style: term.Red}, {Text: countCell(s[session.CallToolError]), Style: term.Red}, {Text: countCell(s.Cancelled()), Style: term.Red}, {Text: countCell(s.Unanswered()), Style: term.Red},
 		{}, {}, {}, {}, {}, {},
-		{formatSize(g.BytesToServer), dim}, {formatSize(g.BytesToClient), dim}, {h.spark(l), plain},
+		{Text: view.Size(g.BytesToServer), Style: term.Dim}, {Text: view.Size(g.BytesToClient), Style: term.Dim}, {Text: h.spark(l), Style: term.Plain},
 	}
 	if l.Count() > 0 {
 		for i, d := range []string{
-			formatDuration(l.Quantile(500)), formatDuration(l.Quantile(950)), formatDuration(l.Quantile(990)),
-			formatDuration(l.Max()), formatDuration(l.Sum()), formatShare(l.Sum(), time),
+			view.Took(l.Quantile(500)), view.Took(l.Quantile(950)), view.Took(l.Quantile(990)),
+			view.Took(l.Max()), view.Took(l.Sum()), formatShare(l.Sum(), time),
 		} {
-			row[6+i].text = d
+			row[6+i].Text = d
 		}
 	}
 	return row
@@ -136,7 +140,7 @@ func statsCallName(lane tap.Lane, nested bool, name string) string {
 	if nested {
 		mark = "↳ " + mark
 	}
-	return mark + escape(name)
+	return mark + safe.String(name)
 }
 
 // calls prints some calls with their first frames, and how many more there are. With
@@ -145,25 +149,25 @@ func (t *statsText) calls(title string, calls []session.StatsCall, several bool,
 	if len(calls) == 0 {
 		return
 	}
-	cols := []column{{title: title, right: true}, {title: "RECORDING"}, {title: "FRAME", right: true}, {title: "CALL", least: 16}, {title: "STATE", rank: 1}}
-	var rows [][]cell
+	cols := []term.Column{{Title: title, Right: true}, {Title: "RECORDING"}, {Title: "FRAME", Right: true}, {Title: "CALL", Least: 16}, {Title: "STATE", Rank: 1}}
+	var rows [][]term.Cell
 	for i := range calls {
 		c := &calls[i]
 		recording := ""
 		if several {
-			recording = escape(c.Recording)
+			recording = safe.String(c.Recording)
 		}
 		name := statsCallName(c.Lane, c.Parent != (session.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
-		rows = append(rows, []cell{
-			{formatDuration(c.Took), bold}, {recording, plain}, {"#" + strconv.FormatUint(c.Ref.Seq, 10), dim},
-			{name, plain}, {statsCallState(c), plain},
+		rows = append(rows, []term.Cell{
+			{Text: view.Took(c.Took), Style: term.Bold}, {Text: recording, Style: term.Plain}, {Text: "#" + strconv.FormatUint(c.Ref.Seq, 10), Style: term.Dim},
+			{Text: name, Style: term.Plain}, {Text: statsCallState(c), Style: term.Plain},
 		})
 	}
-	printTable(t.l, t.p, t.width, cols, rows)
+	term.PrintTable(t.l, t.p, t.width, cols, rows)
 	if more > 0 {
-		t.l.printf("and %d more\n", more)
+		t.l.Printf("and %d more\n", more)
 	}
-	t.l.printf("\n")
+	t.l.Printf("\n")
 }
 
 // statsCallState returns the state of a call, and its parent.
@@ -209,7 +213,7 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 	}
 	labels, numbers, most := 0, 0, uint64(0)
 	for i, n := range h.counts {
-		labels = max(labels, columns.StringWidth(h.label(i)))
+		labels = max(labels, term.Width(h.label(i)))
 		numbers = max(numbers, len(strconv.FormatUint(n, 10)))
 		most = max(most, n)
 	}
@@ -218,21 +222,21 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 		width = 80
 	}
 	room := min(max(width-labels-numbers-4, 8), 60)
-	t.l.printf("%s\n", t.p.paint("LATENCY of "+plural(total, "call", "calls")+" with a response", dim))
+	t.l.Printf("%s\n", t.p.Paint("LATENCY of "+term.Plural(total, "call", "calls")+" with a response", term.Dim))
 	for i, n := range h.counts {
-		line := pad(h.label(i), labels, true) + "  " + pad(countCell(n), numbers, true)
+		line := term.Pad(h.label(i), labels, true) + "  " + term.Pad(countCell(n), numbers, true)
 		if b := bar(n, most, room); b != "" {
-			line += "  " + t.p.paint(b, cyan)
+			line += "  " + t.p.Paint(b, term.Cyan)
 		}
-		t.l.printf("%s\n", strings.TrimRight(line, " "))
+		t.l.Printf("%s\n", strings.TrimRight(line, " "))
 	}
-	t.l.printf("\n")
+	t.l.Printf("\n")
 }
 
 // sum prints the totals.
 func (t *statsText) sum(m *measured) {
 	both := m.statuses()
-	head := plural(m.top.Statuses.Calls(), "call", "calls")
+	head := term.Plural(m.top.Statuses.Calls(), "call", "calls")
 	if n := m.nested.Statuses.Calls(); n > 0 {
 		head += fmt.Sprintf(" and %d within them", n)
 	}
@@ -245,11 +249,11 @@ func (t *statsText) sum(m *measured) {
 		{both.Cancelled(), "cancelled", "cancelled"}, {both.Unanswered(), "without a response", "without a response"},
 	} {
 		if c.n > 0 {
-			parts = append(parts, t.p.paint(plural(c.n, c.one, c.many), red))
+			parts = append(parts, t.p.Paint(term.Plural(c.n, c.one, c.many), term.Red))
 		}
 	}
-	t.l.printf("%s\n", strings.Join(parts, ", "))
-	line := fmt.Sprintf("%s in calls, %s recorded", formatDuration(m.top.Latency.Sum()), formatDuration(m.duration))
+	t.l.Printf("%s\n", strings.Join(parts, ", "))
+	line := fmt.Sprintf("%s in calls, %s recorded", view.Took(m.top.Latency.Sum()), view.Took(m.duration))
 	if m.recordings > 1 {
 		line += fmt.Sprintf(" in %d recordings", m.recordings)
 	}
@@ -259,7 +263,7 @@ func (t *statsText) sum(m *measured) {
 	case m.live > 0:
 		line += fmt.Sprintf(", %d of them live", m.live)
 	}
-	t.l.printf("%s\n", line)
+	t.l.Printf("%s\n", line)
 	t.start("handshake", &m.Handshake, m.recordings)
 	t.start("first result after the handshake", &m.Useful, m.recordings)
 }
@@ -269,10 +273,10 @@ func (t *statsText) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
 	case recordings == 1:
-		t.l.printf("%s %s after the start\n", what, formatDuration(l.Min()))
+		t.l.Printf("%s %s after the start\n", what, view.Took(l.Min()))
 	default:
-		t.l.printf("%s %s to %s after the start, median %s, in %d\n", what,
-			formatDuration(l.Min()), formatDuration(l.Max()), formatDuration(l.Quantile(500)), l.Count())
+		t.l.Printf("%s %s to %s after the start, median %s, in %d\n", what,
+			view.Took(l.Min()), view.Took(l.Max()), view.Took(l.Quantile(500)), l.Count())
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
@@ -72,14 +74,14 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 
 func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	if len(command) == 0 {
-		return o.fail(withHint(errors.New("mcptap stdio needs the command of a server"),
+		return o.fail(hint.With(errors.New("mcptap stdio needs the command of a server"),
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
 	// The environment need not be meant for this server, and must not break it.
 	if err := readSettings(a.env, "stdio", cmd.Flags()); err != nil {
 		a.say("ignored " + strings.Join(messages(err), ", and "))
 	}
-	queue, err := parseSize(o.queue)
+	queue, err := term.ParseSize(o.queue)
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
 	}

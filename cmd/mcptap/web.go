@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
@@ -160,7 +162,7 @@ const anyPort = "127.0.0.1:0"
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("--listen: invalid address %s", quote(address)), "use a form such as 127.0.0.1:8080")
+		return nil, hint.With(fmt.Errorf("--listen: invalid address %s", term.Quote(address)), "use a form such as 127.0.0.1:8080")
 	}
 	if host == "" {
 		host = "127.0.0.1"
