@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,9 +40,9 @@ const (
 	maxIndentedCalls = 12
 )
 
-func newCallRows(w *bufio.Writer, paint term.Palette, width int, info store.Info, tree bool) *callRows {
+func newCallRows(l *term.Printer, info store.Info, tree bool) *callRows {
 	t := &callRows{
-		rowTable: newRowTable(w, paint, width, info), tree: tree, live: info.Status == store.Live,
+		rowTable: newRowTable(l, info), tree: tree, live: info.Status == store.Live,
 		ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
 	}
 	if tree {
@@ -64,12 +63,12 @@ func (t *callRows) setColumns() {
 	t.widths = []int{t.digits, t.offset, 1, 0, 0, 0}
 	if !t.tree {
 		t.widths[3], t.widths[4] = markWidth, tookWidth
-		if t.width == 0 || t.width >= wide {
+		if t.Width == 0 || t.Width >= wide {
 			t.widths[5] = partsWidth
 		}
 	}
 	t.omit(leastCall)
-	if !t.tree && t.width > 0 && t.width-t.fixed() < leastStatus {
+	if !t.tree && t.Width > 0 && t.Width-t.fixed() < leastStatus {
 		t.cols[3].Title, t.widths[3] = " ", 1
 	}
 }

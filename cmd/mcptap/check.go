@@ -608,7 +608,7 @@ func (o *checkOptions) explainRule(a *app, r *check.Rule) error {
 	width := textWidth(a)
 	l.Printf("%s  %s\n\n", r.ID, r.ClassText())
 	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
-		for _, line := range fold(text, width-2) {
+		for _, line := range term.Fold(text, width-2) {
 			l.Printf("  %s\n", line)
 		}
 	}

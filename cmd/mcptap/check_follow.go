@@ -37,7 +37,7 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		name = info.Header.ID
 	}
 	a.say("following " + term.Quote(name) + "; the report is printed when it ends, or at Ctrl-C")
-	l, p := term.Printer{W: a.stdout}, a.palette()
+	l := a.printer(a.stdout)
 	tracker, checker := session.Tracker{}, check.New(o.rules)
 	checker.Found(func(f *check.Finding) {
 		switch {
@@ -45,8 +45,8 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		case o.format == "json":
 			l.Err = term.WriteJSON(a.stdout, newFindingJSON("found", name, f))
 		default:
-			class := p.Paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
-			l.Printf("%s  %-9s %s\n", class, f.Rule.ID, term.Fit(findingWords(f), max(a.width()-27, 0)))
+			class := l.Paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
+			l.Printf("%s  %-9s %s\n", class, f.Rule.ID, term.Fit(findingWords(f), max(l.Width-27, 0)))
 		}
 	})
 	for f, err := range readFrames(ctx, file.Recording, 0, true) {

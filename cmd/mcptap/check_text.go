@@ -121,7 +121,7 @@ func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check
 		}
 		parts := []string{findingWords(f)}
 		if a.width() > 0 {
-			parts = foldHard(parts[0], max(width-6, 20))
+			parts = term.FoldHard(parts[0], max(width-6, 20))
 		}
 		for i, part := range parts {
 			l.Printf("    %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
@@ -151,14 +151,14 @@ func writeRule(l *term.Printer, r *check.Rule, width int) {
 	if r.Side != "both" {
 		text = r.Side + ": " + text
 	}
-	for i, line := range fold(text, max(width-12, 20)) {
+	for i, line := range term.Fold(text, max(width-12, 20)) {
 		id := r.ID
 		if i > 0 {
 			id = ""
 		}
 		l.Printf("  %-9s %s\n", id, line)
 	}
-	for i, line := range fold(r.Fix, max(width-17, 20)) {
+	for i, line := range term.Fold(r.Fix, max(width-17, 20)) {
 		lead := "fix:"
 		if i > 0 {
 			lead = ""
@@ -220,7 +220,7 @@ func writeChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 		if len(names) == 0 {
 			continue
 		}
-		for i, line := range fold(strings.Join(names, ", "), max(width-19, 20)) {
+		for i, line := range term.Fold(strings.Join(names, ", "), max(width-19, 20)) {
 			lead := state.mark
 			if i > 0 {
 				lead = ""

@@ -69,27 +69,27 @@ func runDemo(ctx context.Context, a *app) error {
 		return err
 	}
 	name := invocation(self, os.Args[0])
-	l := term.Printer{W: a.stdout}
+	l := a.printer(a.stdout)
 	l.Printf("mcptap records two sessions between a client and a server.\nRecordings are written to %s\n", safe.String(dir))
 	var made []demoResult
 	for i, s := range demoSessions {
 		label := "demo-" + s.revision
 		command := []string{self, "stdio", "--dir", dir, "--label", label, "--", self, "demo", "serve"}
 		l.Printf("\n%s\n  %s stdio --label %s -- %s demo serve\n\n",
-			a.palette().Paint(fmt.Sprintf("%d. Revision %s: %s", i+1, s.revision, s.about), term.Bold), name, label, name)
+			l.Paint(fmt.Sprintf("%d. Revision %s: %s", i+1, s.revision, s.about), term.Bold), name, label, name)
 		began := time.Now()
 		err := demo.Drive(ctx, s.revision, command, func(done string) { l.Printf("  - %s\n", safe.String(done)) })
 		if err != nil {
 			return hint.With(err, "the recording up to that point: `"+name+" show @last`")
 		}
-		res, err := demoShow(a, &l, dir, label, began)
+		res, err := demoShow(a, l, dir, label, began)
 		if err != nil {
 			return err
 		}
 		made = append(made, res)
 	}
 	flag := a.dirArg()
-	l.Printf("\n%s\n", a.palette().Paint("Try:", term.Bold))
+	l.Printf("\n%s\n", l.Paint("Try:", term.Bold))
 	for _, line := range [][2]string{
 		{"ls" + flag, "all recordings"},
 		{"show" + flag + " " + made[0].id, "the frames of the first one"},
@@ -97,7 +97,7 @@ func runDemo(ctx context.Context, a *app) error {
 		{"export" + flag + " " + made[1].id + " --format txtar", "the second one as a transcript"},
 		{"stdio -- YOUR SERVER…", "to record your own server"},
 	} {
-		l.Printf("  %s  %s\n", term.Pad(name+" "+line[0], len(name)+len(flag)+34, false), a.palette().Paint(line[1], term.Dim))
+		l.Printf("  %s  %s\n", term.Pad(name+" "+line[0], len(name)+len(flag)+34, false), l.Paint(line[1], term.Dim))
 	}
 	return l.Err
 }
@@ -127,7 +127,7 @@ func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res 
 	if width > 0 {
 		width = max(width-2, 20)
 	}
-	p := newTextRows(w, a.palette(), width, info)
+	p := newTextRows(a.printer(w), info)
 	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
@@ -150,7 +150,7 @@ func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res 
 		return res, err
 	}
 	if info.Frames > demoRows {
-		l.Printf("  %s\n", a.palette().Paint(fmt.Sprintf("… and %d more", info.Frames-demoRows), term.Dim))
+		l.Printf("  %s\n", l.Paint(fmt.Sprintf("… and %d more", info.Frames-demoRows), term.Dim))
 	}
 	return res, l.Err
 }

@@ -203,12 +203,13 @@ func (o *diffOptions) warn(a *app, opt *diff.Options) {
 }
 
 // write writes the report where it is wanted, after the head, nil for none.
-func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, term.Palette) error) error {
-	to := func(w io.Writer, p term.Palette, width int) error {
-		out := bufio.NewWriter(w)
+func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer) error) error {
+	to := func(l *term.Printer) error {
+		out := bufio.NewWriter(l.W)
+		l.W = out
 		var err error
 		if head != nil {
-			err = head(out, p)
+			err = head(l)
 		}
 		switch o.format {
 		case jsonFormat:
@@ -220,12 +221,12 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, te
 		case "junit":
 			err = errors.Join(err, diffreport.JUnit(out, set))
 		default:
-			err = errors.Join(err, printDiff(out, p, width, set))
+			err = errors.Join(err, printDiff(l, set))
 		}
 		return errors.Join(err, out.Flush())
 	}
 	if o.out == "" || o.out == "-" {
-		return to(a.stdout, a.palette(), a.width())
+		return to(a.printer(a.stdout))
 	}
-	return recording.WriteFile(o.out, func(w io.Writer) error { return to(w, term.Palette{}, 0) })
+	return recording.WriteFile(o.out, func(w io.Writer) error { return to(&term.Printer{W: w}) })
 }

@@ -34,7 +34,7 @@ func TestDiffOnTerminals(t *testing.T) {
 	set := weatherDiff(t)
 	for _, width := range []int{60, 80, 140, 200} {
 		var b bytes.Buffer
-		if err := printDiff(&b, term.Palette{}, width, set); err != nil {
+		if err := printDiff(&term.Printer{W: &b, Width: width}, set); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -47,7 +47,7 @@ func TestDiffOnTerminals(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := printDiff(&b, term.Palette{On: true}, 140, set); err != nil {
+	if err := printDiff(&term.Printer{W: &b, Palette: term.Palette{On: true}, Width: 140}, set); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "diff-color.txt", b.Bytes())

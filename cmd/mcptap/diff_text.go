@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -20,17 +19,15 @@ const besideWidth = 120
 
 // A diffText prints what differs for a person.
 type diffText struct {
-	l     *term.Printer
-	p     term.Palette
-	width int // 0 for any
+	*term.Printer
 }
 
 // printDiff prints the comparisons of a set.
-func printDiff(w io.Writer, p term.Palette, width int, set *diffreport.Set) error {
-	t := diffText{l: &term.Printer{W: w}, p: p, width: width}
+func printDiff(l *term.Printer, set *diffreport.Set) error {
+	t := diffText{l}
 	for i, r := range set.Reports {
 		if i > 0 {
-			t.l.Printf("\n")
+			t.Printf("\n")
 		}
 		t.report(r)
 	}
@@ -39,9 +36,9 @@ func printDiff(w io.Writer, p term.Palette, width int, set *diffreport.Set) erro
 		if u.Second {
 			which = "B"
 		}
-		t.l.Printf("%s %s\n", t.p.Paint("only in "+which+":", term.BoldRed), safe.String(u.Name))
+		t.Printf("%s %s\n", t.Paint("only in "+which+":", term.BoldRed), safe.String(u.Name))
 	}
-	return t.l.Err
+	return t.Err
 }
 
 func (t *diffText) report(r *diff.Report) {
@@ -50,18 +47,18 @@ func (t *diffText) report(r *diff.Report) {
 	for c := int(diff.Classes) - 1; c >= 0; c-- {
 		t.class(r, diff.Class(c))
 	}
-	t.l.Printf("\n")
-	for _, line := range foldHard(safe.String(r.Summary), t.textWidth()) {
-		t.l.Printf("%s\n", t.p.Paint(line, term.Bold))
+	t.Printf("\n")
+	for _, line := range term.FoldHard(safe.String(r.Summary), t.textWidth()) {
+		t.Printf("%s\n", t.Paint(line, term.Bold))
 	}
 }
 
 // textWidth is the width of a line of prose.
 func (t *diffText) textWidth() int {
-	if t.width == 0 {
+	if t.Width == 0 {
 		return 100
 	}
-	return min(t.width, 120)
+	return min(t.Width, 120)
 }
 
 // side describes a session in a line.
@@ -73,9 +70,9 @@ func (t *diffText) side(name string, s *diff.Side) {
 			kept = append(kept, w)
 		}
 	}
-	t.l.Printf("%s  %s\n", t.p.Paint(name, term.BoldCyan), term.Fit(strings.Join(kept, "  "), max(t.width-3, 0)))
+	t.Printf("%s  %s\n", t.Paint(name, term.BoldCyan), term.Fit(strings.Join(kept, "  "), max(t.Width-3, 0)))
 	if s.Lacks != "" {
-		t.l.Printf("   %s\n", t.p.Paint("incomplete: "+safe.String(s.Lacks), term.Red))
+		t.Printf("   %s\n", t.Paint("incomplete: "+safe.String(s.Lacks), term.Red))
 	}
 }
 
@@ -84,15 +81,15 @@ func (t *diffText) class(r *diff.Report, c diff.Class) {
 	if r.Counts[c] == 0 {
 		return
 	}
-	t.l.Printf("\n%s\n", t.p.Paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
+	t.Printf("\n%s\n", t.Paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
 	for _, call := range diffreport.ByCall(r, c) {
-		t.l.Printf("%s  %s\n", t.p.Paint(call.Call, term.Bold), t.p.Paint(call.Numbers, term.Dim))
+		t.Printf("%s  %s\n", t.Paint(call.Call, term.Bold), t.Paint(call.Numbers, term.Dim))
 		for _, d := range call.Differences {
 			t.difference(d)
 		}
 	}
 	if left := r.Left[c]; left > 0 {
-		t.l.Printf("%s\n", t.p.Paint(fmt.Sprintf("and %d more", left), term.Dim))
+		t.Printf("%s\n", t.Paint(fmt.Sprintf("and %d more", left), term.Dim))
 	}
 }
 
@@ -126,16 +123,16 @@ func (t *diffText) difference(d *diff.Difference) {
 	if times := diffreport.Times(d); times != "" {
 		text += "; " + times
 	}
-	for i, line := range foldHard(text+" · "+d.By, t.textWidth()-4) {
+	for i, line := range term.FoldHard(text+" · "+d.By, t.textWidth()-4) {
 		indent := "  "
 		if i > 0 {
 			indent = "    "
 		}
-		t.l.Printf("%s%s\n", indent, line)
+		t.Printf("%s%s\n", indent, line)
 	}
 	switch {
 	case d.Class == diff.Expected:
-	case t.width >= besideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
+	case t.Width >= besideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
 		t.beside(d)
 	default:
 		t.below(d)
@@ -147,13 +144,13 @@ func (t *diffText) below(d *diff.Difference) {
 	for _, line := range diffreport.Lines(d) {
 		as := map[byte]term.Style{'-': term.Red, '+': term.Green, ' ': term.Dim}[line.Op]
 		first := true
-		for _, part := range wrapPieces(line.Text, max(t.width-6, 0)) {
+		for _, part := range wrapPieces(line.Text, max(t.Width-6, 0)) {
 			mark := string(line.Op)
 			if !first {
 				mark = " "
 			}
 			first = false
-			t.l.Printf("    %s %s\n", t.mark(mark, as), t.painted(part, as, line.Op != ' '))
+			t.Printf("    %s %s\n", t.mark(mark, as), t.painted(part, as, line.Op != ' '))
 		}
 	}
 }
@@ -168,9 +165,9 @@ func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) str
 	for _, p := range pieces {
 		switch {
 		case p.LeftOut > 0:
-			b.WriteString(t.p.Paint(p.Text, term.Dim))
+			b.WriteString(t.Paint(p.Text, term.Dim))
 		case p.Differs || all && !some:
-			b.WriteString(t.p.Paint(p.Text, as))
+			b.WriteString(t.Paint(p.Text, as))
 		default:
 			b.WriteString(p.Text)
 		}
@@ -180,15 +177,15 @@ func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) str
 
 // beside prints the old and the new text side by side.
 func (t *diffText) beside(d *diff.Difference) {
-	width := (t.width - 4 - 7) / 2
+	width := (t.Width - 4 - 7) / 2
 	for _, r := range diffreport.Rows(d) {
 		if r.Skipped > 0 {
-			t.l.Printf("    %s\n", t.p.Paint(fmt.Sprintf("… %s unchanged", term.Plural(r.Skipped, "line is", "lines are")), term.Dim))
+			t.Printf("    %s\n", t.Paint(fmt.Sprintf("… %s unchanged", term.Plural(r.Skipped, "line is", "lines are")), term.Dim))
 		}
 		t.row(r.Old, r.New, width, r.Old != nil && !r.Same, r.New != nil && !r.Same)
 	}
 	if d.MoreRows > 0 {
-		t.l.Printf("    %s\n", t.p.Paint("… "+term.Plural(d.MoreRows, "more line", "more lines"), term.Dim))
+		t.Printf("    %s\n", t.Paint("… "+term.Plural(d.MoreRows, "more line", "more lines"), term.Dim))
 	}
 }
 
@@ -219,8 +216,8 @@ func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool
 			asR = term.Green
 		}
 		line := t.mark(markL, term.Red) + " " + t.painted(l, asL, removed) + strings.Repeat(" ", max(width-piecesWidth(l), 0)) +
-			" " + t.p.Paint("│", term.Dim) + " " + t.mark(markR, term.Green) + " " + t.painted(r, asR, added)
-		t.l.Printf("    %s\n", strings.TrimRight(line, " "))
+			" " + t.Paint("│", term.Dim) + " " + t.mark(markR, term.Green) + " " + t.painted(r, asR, added)
+		t.Printf("    %s\n", strings.TrimRight(line, " "))
 	}
 }
 
@@ -229,7 +226,7 @@ func (t *diffText) mark(s string, as term.Style) string {
 	if s == " " {
 		return s
 	}
-	return t.p.Paint(s, as)
+	return t.Paint(s, as)
 }
 
 func piecesWidth(pieces []jsontree.Piece) (n int) {
@@ -249,7 +246,7 @@ func wrapPieces(pieces []jsontree.Piece, width int) (out [][]jsontree.Piece) {
 	for _, p := range pieces {
 		text := p.Text
 		for text != "" {
-			n, w := fitting(text, width-used)
+			n, w := term.Fitting(text, width-used)
 			if n == 0 && used > 0 {
 				out, line, used = append(out, line), nil, 0
 				continue
@@ -266,33 +263,4 @@ func wrapPieces(pieces []jsontree.Piece, width int) (out [][]jsontree.Piece) {
 		}
 	}
 	return append(out, line)
-}
-
-// foldHard breaks a text at spaces, and within words where they are too long.
-func foldHard(s string, width int) (out []string) {
-	for _, line := range fold(s, width) {
-		for _, part := range wrapPieces([]jsontree.Piece{{Text: line}}, width) {
-			text := ""
-			for _, p := range part {
-				text += p.Text
-			}
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
-// fitting returns how many bytes of a text fit into width columns, and how many columns
-// they take. Combining marks stay with their base character.
-func fitting(s string, width int) (n, columnsUsed int) {
-	for n < len(s) {
-		r, size := utf8.DecodeRuneInString(s[n:])
-		w := term.Width(string(r))
-		if columnsUsed+w > width {
-			break
-		}
-		columnsUsed += w
-		n += size
-	}
-	return n, columnsUsed
 }

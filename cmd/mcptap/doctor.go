@@ -81,15 +81,14 @@ func (o *doctorOptions) run(a *app) error {
 	all := a.examine()
 	w := bufio.NewWriter(a.stdout)
 	bad := false
-	l := term.Printer{W: w}
-	p := a.palette()
+	l := a.printer(w)
 	for _, f := range all {
 		bad = bad || f.health == broken
 		if o.json {
 			l.Err = errors.Join(l.Err, term.WriteJSON(w, jsonFinding{jsonVersion, "check", f.what, f.health.String(), f.text, f.hint}))
 			continue
 		}
-		l.Printf("%s  %s  %s\n", term.Pad(f.what, 10, false), p.Paint(term.Pad(f.health.String(), 7, false), f.health.style()), safe.String(f.text))
+		l.Printf("%s  %s  %s\n", term.Pad(f.what, 10, false), l.Paint(term.Pad(f.health.String(), 7, false), f.health.style()), safe.String(f.text))
 		if f.hint != "" {
 			l.Printf("%21s%s\n", "", safe.String("→ "+f.hint))
 		}

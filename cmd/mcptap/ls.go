@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,11 +129,11 @@ func (o *lsOptions) run(a *app, words []string) error {
 		}
 		return w.Flush()
 	}
-	return errors.Join(listTable(w, a.palette(), a.width(), a.now().In(a.zone), infos), w.Flush())
+	return errors.Join(listTable(a.printer(w), a.now().In(a.zone), infos), w.Flush())
 }
 
 // listTable prints the recordings for a person.
-func listTable(w io.Writer, p term.Palette, width int, now time.Time, infos []store.Info) error {
+func listTable(l *term.Printer, now time.Time, infos []store.Info) error {
 	cols := []term.Column{
 		{Title: "ID"},
 		{Title: "STARTED"},
@@ -182,8 +181,7 @@ func listTable(w io.Writer, p term.Palette, width int, now time.Time, infos []st
 		}
 		rows = append(rows, row)
 	}
-	l := term.Printer{W: w}
-	term.PrintTable(&l, p, width, cols, rows)
+	l.Table(cols, rows)
 	return l.Err
 }
 

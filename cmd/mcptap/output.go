@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -52,6 +53,11 @@ func (a *app) palette() term.Palette {
 		return term.Palette{}
 	}
 	return term.Palette{On: a.terminal() != nil && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
+}
+
+// printer returns a printer of lines for stdout; w is stdout or a buffer before it.
+func (a *app) printer(w io.Writer) *term.Printer {
+	return &term.Printer{W: w, Palette: a.palette(), Width: a.width()}
 }
 
 // ask asks a question on the terminal, and reports whether the answer is yes.

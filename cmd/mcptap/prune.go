@@ -161,8 +161,8 @@ func (o *pruneOptions) list(a *app, chosen []pruned) error {
 		return w.Flush()
 	}
 	if len(chosen) > 0 {
-		l := term.Printer{W: w}
-		pruneTable(&l, a.palette(), a.width(), a.now().In(a.zone), chosen)
+		l := a.printer(w)
+		pruneTable(l, a.now().In(a.zone), chosen)
 		if l.Err != nil {
 			return l.Err
 		}
@@ -170,7 +170,7 @@ func (o *pruneOptions) list(a *app, chosen []pruned) error {
 	return w.Flush()
 }
 
-func pruneTable(l *term.Printer, p term.Palette, width int, now time.Time, chosen []pruned) {
+func pruneTable(l *term.Printer, now time.Time, chosen []pruned) {
 	cols := []term.Column{
 		{Title: "ID"}, {Title: "STARTED"}, {Title: "LABEL", Least: 12},
 		{Title: "SIZE", Right: true}, {Title: "STATE", Rank: 1}, {Title: "WHY"},
@@ -187,7 +187,7 @@ func pruneTable(l *term.Printer, p term.Palette, width int, now time.Time, chose
 			{Text: view.Size(c.Size), Style: term.Dim}, {Text: state(&c.Info), Style: stateStyle(&c.Info)}, {Text: c.why(now), Style: term.Plain},
 		})
 	}
-	term.PrintTable(l, p, width, cols, rows)
+	l.Table(cols, rows)
 }
 
 // jsonPruned is a recording in `prune --json`. The names are stable.

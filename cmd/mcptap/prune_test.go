@@ -201,8 +201,7 @@ func TestPruneTable(t *testing.T) {
 	}
 	for _, width := range []int{80, 140} {
 		var out strings.Builder
-		l := term.Printer{W: &out}
-		pruneTable(&l, term.Palette{}, width, testNow, chosen)
+		pruneTable(&term.Printer{W: &out, Width: width}, testNow, chosen)
 		golden(t, fmt.Sprintf("prune-%d.txt", width), []byte(out.String()))
 		for line := range strings.Lines(out.String()) {
 			if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {

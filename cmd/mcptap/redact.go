@@ -206,12 +206,12 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 		}
 		rows = append(rows, []term.Cell{{Text: safe.String(f.Rule), Style: term.Plain}, {Text: strconv.FormatUint(f.Times, 10), Style: term.Plain}, {Text: first, Style: term.Dim}, {Text: safe.String(f.Where), Style: term.Plain}})
 	}
-	l := term.Printer{W: w}
+	l := a.printer(w)
 	if len(rows) == 0 {
 		a.say("no secrets found")
 	} else if !o.json {
 		cols := []term.Column{{Title: "RULE"}, {Title: "TIMES", Right: true}, {Title: "FIRST", Right: true, Rank: 1}, {Title: "WHERE", Least: 20}}
-		term.PrintTable(&l, a.palette(), a.width(), cols, rows)
+		l.Table(cols, rows)
 	}
 	if err := errors.Join(l.Err, w.Flush()); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"runtime"
@@ -207,7 +206,7 @@ const maxReplayNotes = 50
 
 // head returns the part of the report about the replay itself: what could not be played
 // as recorded. Formats without a place for it leave it to stderr.
-func (r *replayer) head() func(io.Writer, term.Palette) error {
+func (r *replayer) head() func(*term.Printer) error {
 	switch r.o.diff.format {
 	case jsonFormat:
 		return r.jsonHead
@@ -224,32 +223,31 @@ func (r *replayer) head() func(io.Writer, term.Palette) error {
 	return nil
 }
 
-func (r *replayer) jsonHead(w io.Writer, _ term.Palette) error {
-	err := term.WriteJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
+func (r *replayer) jsonHead(l *term.Printer) error {
+	err := term.WriteJSON(l.W, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
 	for _, n := range r.notes {
 		if err == nil {
 			line := jsonReplayNote{V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
 			for _, ref := range n.Requests {
 				line.Frames = append(line.Frames, ref.Seq)
 			}
-			err = term.WriteJSON(w, line)
+			err = term.WriteJSON(l.W, line)
 		}
 	}
 	return err
 }
 
-func (r *replayer) textHead(w io.Writer, p term.Palette) error {
+func (r *replayer) textHead(l *term.Printer) error {
 	if len(r.notes) == 0 {
 		return nil
 	}
-	l := term.Printer{W: w}
-	l.Printf("%s\n", p.Paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), term.Bold))
+	l.Printf("%s\n", l.Paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), term.Bold))
 	for i, n := range r.notes {
 		if i == maxReplayNotes {
 			l.Printf("  and %d more, see --json\n", len(r.notes)-i)
 			break
 		}
-		l.Printf("  %s\n", p.Paint(safe.String(n.Text), replayStyle(n.Kind)))
+		l.Printf("  %s\n", l.Paint(safe.String(n.Text), replayStyle(n.Kind)))
 	}
 	l.Printf("\n")
 	return l.Err

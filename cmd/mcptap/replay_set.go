@@ -133,7 +133,7 @@ func (r *replayer) writeResent() error {
 		return err
 	}
 	if head := r.head(); head != nil {
-		if err := head(r.a.stdout, r.a.palette()); err != nil {
+		if err := head(r.a.printer(r.a.stdout)); err != nil {
 			return err
 		}
 	}

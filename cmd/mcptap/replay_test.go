@@ -17,10 +17,10 @@ func TestReplayHeadIsEscaped(t *testing.T) {
 		r.notes = append(r.notes, client.Note{Kind: client.NoteUnknown, Method: "x\x1b[2J", Text: "it asked x\x1b[2J\r\n\u202e"})
 	}
 	var text, lines bytes.Buffer
-	if err := r.textHead(&text, term.Palette{}); err != nil {
+	if err := r.textHead(&term.Printer{W: &text}); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.jsonHead(&lines, term.Palette{}); err != nil {
+	if err := r.jsonHead(&term.Printer{W: &lines}); err != nil {
 		t.Fatal(err)
 	}
 	if s := text.String() + lines.String(); strings.ContainsAny(s, "\x1b\r\u202e") {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"strconv"
 	"strings"
 	"time"
@@ -16,9 +15,7 @@ import (
 // A rowTable prints rows as they come. Its columns have fixed widths, because the later
 // rows are unknown; a title takes the rest of the line.
 type rowTable struct {
-	w       *bufio.Writer
-	paint   term.Palette
-	width   int                        // of the line; 0 means unlimited
+	*term.Printer
 	digits  int                        // width of the frame numbers
 	offset  int                        // width of the times
 	when    func(time.Duration) string // formats the time at an offset
@@ -30,9 +27,9 @@ type rowTable struct {
 	started bool  // the column titles are printed
 }
 
-func newRowTable(w *bufio.Writer, paint term.Palette, width int, info store.Info) rowTable {
+func newRowTable(l *term.Printer, info store.Info) rowTable {
 	return rowTable{
-		w: w, paint: paint, width: width, gap: "  ", when: term.Offset,
+		Printer: l, gap: "  ", when: term.Offset,
 		digits: len(strconv.FormatUint(max(info.Frames, 999), 10)),
 		offset: max(len("0.000s"), len(term.Offset(info.Duration))),
 	}
@@ -58,8 +55,8 @@ func (t *rowTable) withLabel(label string, when func(time.Duration) string) {
 		return
 	}
 	n := labelWidth
-	if t.width > 0 {
-		n = min(n, t.width/5)
+	if t.Width > 0 {
+		n = min(n, t.Width/5)
 	}
 	t.prefix, t.when = term.Pad(term.Fit(safe.String(label), n), n, false)+" ", when
 	t.digits, t.offset = max(t.digits, labelledDigits), max(t.offset, len(clockLayout))
@@ -68,7 +65,7 @@ func (t *rowTable) withLabel(label string, when func(time.Duration) string) {
 
 // omit omits columns until the title has least columns.
 func (t *rowTable) omit(least int) {
-	if free := t.width - t.fixed(); t.width > 0 && free < least {
+	if free := t.Width - t.fixed(); t.Width > 0 && free < least {
 		term.OmitColumns(t.cols, t.widths, 1, term.LineWidth(t.widths, 1)+free-least, 1)
 	}
 }
@@ -80,10 +77,10 @@ func (t *rowTable) fixed() int {
 
 // room returns the width of a title after an indent, 0 if it is unlimited.
 func (t *rowTable) room(indent string) int {
-	if t.width == 0 {
+	if t.Width == 0 {
 		return 0
 	}
-	return max(t.width-t.fixed()-term.Width(indent), 1)
+	return max(t.Width-t.fixed()-term.Width(indent), 1)
 }
 
 // skipHeader records that the column titles are printed already.
@@ -116,27 +113,26 @@ func (t *rowTable) write(cells []term.Cell, last title) error {
 		if i > 0 {
 			b.WriteString(" ")
 		}
-		b.WriteString(t.paint.Paint(term.Pad(cells[i].Text, t.widths[i], c.Right), cells[i].Style))
+		b.WriteString(t.Paint(term.Pad(cells[i].Text, t.widths[i], c.Right), cells[i].Style))
 		if i == 0 {
 			b.WriteString(" ")
 		}
 	}
-	if t.width > 0 {
+	if t.Width > 0 {
 		last = last.fit(t.room(""))
 	}
-	b.WriteString(t.gap + last.paint(t.paint))
-	_, err := t.w.WriteString(strings.TrimRight(b.String(), " ") + "\n")
-	return err
+	b.WriteString(t.gap + last.paint(t.Palette))
+	t.Printf("%s\n", strings.TrimRight(b.String(), " "))
+	return t.Err
 }
 
 // end prints a summary.
 func (t *rowTable) end(s *summary) error {
-	l := term.Printer{W: t.w}
 	if t.started && s.label == "" {
-		l.Printf("\n")
+		t.Printf("\n")
 	}
-	s.print(&l, t.paint, t.width)
-	return l.Err
+	s.print(t.Printer)
+	return t.Err
 }
 
 // A title is the last column of a line about a message or a call. The name comes

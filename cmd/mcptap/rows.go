@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -38,9 +37,9 @@ const (
 	wide       = 90
 )
 
-func newTextRows(w *bufio.Writer, paint term.Palette, width int, info store.Info) *textRows {
+func newTextRows(l *term.Printer, info store.Info) *textRows {
 	t := &textRows{
-		rowTable: newRowTable(w, paint, width, info), http: info.Header.Transport == "http", ended: info.Duration,
+		rowTable: newRowTable(l, info), http: info.Header.Transport == "http", ended: info.Duration,
 	}
 	t.choose = t.setColumns
 	t.choose()
@@ -55,10 +54,10 @@ func (t *textRows) setColumns() {
 		{Title: "SIZE", Right: true, Rank: 5},
 	}
 	t.widths = []int{t.digits, t.offset, 0, 1, kindWidth, t.digits + 1, tookWidth, 0}
-	if t.http && (t.width == 0 || t.width >= wide) {
+	if t.http && (t.Width == 0 || t.Width >= wide) {
 		t.widths[2] = t.digits + 1
 	}
-	if t.width == 0 || t.width >= wideEnough {
+	if t.Width == 0 || t.Width >= wideEnough {
 		t.widths[7] = sizeWidth
 	}
 	t.omit(leastAbout)

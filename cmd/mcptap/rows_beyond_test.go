@@ -14,7 +14,7 @@ import (
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 	s := &summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
 	var text, json bytes.Buffer
-	s.requests(&term.Printer{W: &text}, term.Palette{}, 1000)
+	s.requests(&term.Printer{W: &text, Width: 1000})
 	if err := writeJSONSummary(&json, s, ""); err != nil {
 		t.Fatal(err)
 	}

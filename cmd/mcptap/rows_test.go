@@ -84,7 +84,7 @@ func TestListWidths(t *testing.T) {
 	infos[4].Tally.Facts.Probe, infos[4].Tally.Facts.Requested = true, "2026-07-28"
 	for _, width := range []int{60, 80, 120, 200} {
 		var out bytes.Buffer
-		if err := listTable(&out, term.Palette{}, width, testNow, infos); err != nil {
+		if err := listTable(&term.Printer{W: &out, Width: width}, testNow, infos); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("ls-%d.txt", width), out.Bytes())

@@ -89,13 +89,13 @@ func (l *lister) printer(a *app, info store.Info) itemPrinter {
 	}
 	when := clock(info.Header.Start, a.zone)
 	if l.o.byCall() {
-		calls := newCallRows(l.w, a.palette(), a.width(), info, l.o.tree)
+		calls := newCallRows(a.printer(l.w), info, l.o.tree)
 		calls.ended, calls.follow = l.Ended, l.o.follow
 		calls.withLabel(l.label, when)
 		return calls
 	}
 	extendLive(&info, a.now())
-	frames := newTextRows(l.w, a.palette(), a.width(), info)
+	frames := newTextRows(a.printer(l.w), info)
 	frames.findings = l.Findings
 	frames.withLabel(l.label, when)
 	return frames

@@ -23,7 +23,7 @@ type summary struct {
 	label    string // of the recording, if there are several
 }
 
-func (s *summary) print(l *term.Printer, p term.Palette, width int) {
+func (s *summary) print(l *term.Printer) {
 	frames := term.Plural(s.Frames, "frame", "frames")
 	switch {
 	case s.byCall && s.partial:
@@ -46,23 +46,23 @@ func (s *summary) print(l *term.Printer, p term.Palette, width int) {
 	if s.label != "" {
 		title = safe.String(s.label) + ": "
 	}
-	for i, line := range term.WrapList(title, words, width) {
+	for i, line := range term.WrapList(title, words, l.Width) {
 		if errors := term.Plural(s.Errors, "error", "errors"); s.Errors > 0 {
-			line = strings.Replace(line, errors, p.Paint(errors, term.Red), 1)
+			line = strings.Replace(line, errors, l.Paint(errors, term.Red), 1)
 		}
 		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
 	}
 	for _, g := range s.info.Gaps {
-		s.paragraph(l, p, width, "missing: ",
+		s.paragraph(l, "missing: ",
 			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, term.Red)
 	}
 	for _, n := range s.notes() {
-		s.paragraph(l, p, width, "", []string{n}, term.Plain)
+		s.paragraph(l, "", []string{n}, term.Plain)
 	}
 	if len(s.Unanswered) > 0 && (s.pending || !s.selected) {
-		s.requests(l, p, width)
+		s.requests(l)
 		if how := exitWords(&s.Exit); how != "" {
-			s.paragraph(l, p, width, "", []string{"the server " + how}, term.Plain)
+			s.paragraph(l, "", []string{"the server " + how}, term.Plain)
 		}
 	}
 	for i := range s.Stderr {
@@ -70,7 +70,7 @@ func (s *summary) print(l *term.Printer, p term.Palette, width int) {
 			l.Printf("last lines of the server on stderr:\n")
 		}
 		line, _, _ := strings.Cut(s.Stderr[i].About, "\n")
-		l.Printf("%s\n", p.Paint(term.Fit("  "+term.Offset(s.Stderr[i].Part.At)+"  "+safe.String(line), width), term.Dim))
+		l.Printf("%s\n", l.Paint(term.Fit("  "+term.Offset(s.Stderr[i].Part.At)+"  "+safe.String(line), l.Width), term.Dim))
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *summary) notes() (all []string) {
 }
 
 // requests prints the requests without a response.
-func (s *summary) requests(l *term.Printer, p term.Palette, width int) {
+func (s *summary) requests(l *term.Printer) {
 	what := "unanswered: "
 	if s.info.Status == store.Live {
 		what = "pending: "
@@ -111,12 +111,12 @@ func (s *summary) requests(l *term.Printer, p term.Palette, width int) {
 		}
 		names = append(names, name+" ("+waited+")")
 	}
-	s.paragraph(l, p, width, what, names, term.Plain)
+	s.paragraph(l, what, names, term.Plain)
 }
 
-func (s *summary) paragraph(l *term.Printer, p term.Palette, width int, title string, words []string, as term.Style) {
-	for i, line := range term.WrapList(title, words, width) {
-		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), p.Paint(line, as))
+func (s *summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {
+	for i, line := range term.WrapList(title, words, l.Width) {
+		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), l.Paint(line, as))
 	}
 }
 

@@ -108,8 +108,8 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 	if o.json {
 		return errors.Join(writeStatsJSON(w, m), w.Flush())
 	}
-	l := term.Printer{W: w}
-	t := statsText{l: &l, p: a.palette(), width: a.width()}
+	l := a.printer(w)
+	t := statsText{l}
 	t.print(m)
 	return errors.Join(l.Err, w.Flush())
 }

@@ -63,7 +63,7 @@ func size(s check.Size) string {
 func contextName(name string) string { return term.Fit(safe.String(name), 64) }
 
 func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error {
-	l := term.Printer{W: w}
+	l := a.printer(w)
 	for _, list := range c.Lists() {
 		name := list.Server
 		if name == "" {
@@ -88,7 +88,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 			})
 		}
 		if len(rows) > 0 {
-			term.PrintTable(&l, a.palette(), a.width(), []term.Column{
+			l.Table([]term.Column{
 				{Title: "DEFINITION", Least: 16}, {Title: "SIZE", Right: true}, {Title: "TOKENS", Right: true},
 				{Title: "DESCRIPTION", Right: true, Rank: 1}, {Title: "SCHEMA", Right: true, Rank: 2},
 			}, rows)
@@ -103,7 +103,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 		})
 	}
 	if len(rows) > 0 {
-		term.PrintTable(&l, a.palette(), a.width(), []term.Column{
+		l.Table([]term.Column{
 			{Title: "RESULTS OF", Least: 16}, {Title: "RESULTS", Right: true, Rank: 1}, {Title: "P50", Right: true}, {Title: "P95", Right: true},
 			{Title: "MAX", Right: true}, {Title: "TOKENS", Right: true}, {Title: "FRAME", Right: true, Rank: 2},
 		}, rows)
@@ -113,7 +113,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 		l.Printf("no tools/list and no results of tools\n")
 		return l.Err
 	}
-	for _, line := range fold("Tokens are estimated: "+check.TokenMethod+".", textWidth(a)) {
+	for _, line := range term.Fold("Tokens are estimated: "+check.TokenMethod+".", textWidth(a)) {
 		l.Printf("%s\n", line)
 	}
 	return l.Err

@@ -16,9 +16,7 @@ import (
 
 // A statsText prints statistics for a person.
 type statsText struct {
-	l     *term.Printer
-	p     term.Palette
-	width int // 0 for any
+	*term.Printer
 }
 
 func (t *statsText) print(m *measured) {
@@ -26,7 +24,7 @@ func (t *statsText) print(m *measured) {
 	h := newHistogram(all)
 	if len(m.groups) > 0 {
 		t.groups(m, &h)
-		t.l.Printf("\n")
+		t.Printf("\n")
 	}
 	t.calls("SLOWEST", m.Slowest(), m.recordings > 1, 0)
 	t.waiting(m)
@@ -36,7 +34,7 @@ func (t *statsText) print(m *measured) {
 
 // narrow reports whether the line is too narrow for whole methods and for a column per
 // kind of failure.
-func (t *statsText) narrow() bool { return t.width > 0 && t.width < 100 }
+func (t *statsText) narrow() bool { return t.Width > 0 && t.Width < 100 }
 
 // groups prints a row per group.
 func (t *statsText) groups(m *measured, h *histogram) {
@@ -63,15 +61,15 @@ func (t *statsText) groups(m *measured, h *histogram) {
 		if t.narrow() {
 			row[0].Text = statsGroupName(g, true)
 			row[2].Text, row[3].Text = countCell(g.Statuses.Errors()), ""
-		} else if t.width > 0 { // one long name should not cost all a column
-			row[0].Text = term.Fit(row[0].Text, t.width/4)
+		} else if t.Width > 0 { // one long name should not cost all a column
+			row[0].Text = term.Fit(row[0].Text, t.Width/4)
 		}
 		rows = append(rows, row)
 	}
-	term.PrintTable(t.l, t.p, t.width, cols, rows)
+	t.Table(cols, rows)
 	for _, g := range m.groups {
 		if g.Others {
-			t.l.Printf("%s\n", t.p.Paint(fmt.Sprintf("more than %d methods and names: others are counted as (others)", session.MaxStatsGroups), term.Dim))
+			t.Printf("%s\n", t.Paint(fmt.Sprintf("more than %d methods and names: others are counted as (others)", session.MaxStatsGroups), term.Dim))
 			break
 		}
 	}
@@ -163,11 +161,11 @@ func (t *statsText) calls(title string, calls []session.StatsCall, several bool,
 			{Text: name, Style: term.Plain}, {Text: statsCallState(c), Style: term.Plain},
 		})
 	}
-	term.PrintTable(t.l, t.p, t.width, cols, rows)
+	t.Table(cols, rows)
 	if more > 0 {
-		t.l.Printf("and %d more\n", more)
+		t.Printf("and %d more\n", more)
 	}
-	t.l.Printf("\n")
+	t.Printf("\n")
 }
 
 // statsCallState returns the state of a call, and its parent.
@@ -217,20 +215,20 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 		numbers = max(numbers, len(strconv.FormatUint(n, 10)))
 		most = max(most, n)
 	}
-	width := t.width
+	width := t.Width
 	if width == 0 {
 		width = 80
 	}
 	room := min(max(width-labels-numbers-4, 8), 60)
-	t.l.Printf("%s\n", t.p.Paint("LATENCY of "+term.Plural(total, "call", "calls")+" with a response", term.Dim))
+	t.Printf("%s\n", t.Paint("LATENCY of "+term.Plural(total, "call", "calls")+" with a response", term.Dim))
 	for i, n := range h.counts {
 		line := term.Pad(h.label(i), labels, true) + "  " + term.Pad(countCell(n), numbers, true)
 		if b := bar(n, most, room); b != "" {
-			line += "  " + t.p.Paint(b, term.Cyan)
+			line += "  " + t.Paint(b, term.Cyan)
 		}
-		t.l.Printf("%s\n", strings.TrimRight(line, " "))
+		t.Printf("%s\n", strings.TrimRight(line, " "))
 	}
-	t.l.Printf("\n")
+	t.Printf("\n")
 }
 
 // sum prints the totals.
@@ -249,10 +247,10 @@ func (t *statsText) sum(m *measured) {
 		{both.Cancelled(), "cancelled", "cancelled"}, {both.Unanswered(), "without a response", "without a response"},
 	} {
 		if c.n > 0 {
-			parts = append(parts, t.p.Paint(term.Plural(c.n, c.one, c.many), term.Red))
+			parts = append(parts, t.Paint(term.Plural(c.n, c.one, c.many), term.Red))
 		}
 	}
-	t.l.Printf("%s\n", strings.Join(parts, ", "))
+	t.Printf("%s\n", strings.Join(parts, ", "))
 	line := fmt.Sprintf("%s in calls, %s recorded", view.Took(m.top.Latency.Sum()), view.Took(m.duration))
 	if m.recordings > 1 {
 		line += fmt.Sprintf(" in %d recordings", m.recordings)
@@ -263,7 +261,7 @@ func (t *statsText) sum(m *measured) {
 	case m.live > 0:
 		line += fmt.Sprintf(", %d of them live", m.live)
 	}
-	t.l.Printf("%s\n", line)
+	t.Printf("%s\n", line)
 	t.start("handshake", &m.Handshake, m.recordings)
 	t.start("first result after the handshake", &m.Useful, m.recordings)
 }
@@ -273,9 +271,9 @@ func (t *statsText) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
 	case recordings == 1:
-		t.l.Printf("%s %s after the start\n", what, view.Took(l.Min()))
+		t.Printf("%s %s after the start\n", what, view.Took(l.Min()))
 	default:
-		t.l.Printf("%s %s to %s after the start, median %s, in %d\n", what,
+		t.Printf("%s %s to %s after the start, median %s, in %d\n", what,
 			view.Took(l.Min()), view.Took(l.Max()), view.Took(l.Quantile(500)), l.Count())
 	}
 }

@@ -429,8 +429,8 @@ func (o *wrapOptions) printList(a *app, configs []config) error {
 		a.say("no servers found in the configuration of any client")
 		return nil
 	}
-	l := term.Printer{W: w}
-	term.PrintTable(&l, a.palette(), a.width(), cols, rows)
+	l := a.printer(w)
+	l.Table(cols, rows)
 	return errors.Join(l.Err, w.Flush())
 }
 

@@ -83,8 +83,8 @@ func LineWidth(widths []int, gap int) int {
 	return n
 }
 
-// PrintTable prints rows under their titles.
-func PrintTable(l *Printer, p Palette, width int, cols []Column, rows [][]Cell) {
+// Table prints rows under their titles.
+func (p *Printer) Table(cols []Column, rows [][]Cell) {
 	natural := make([]int, len(cols))
 	for i, c := range cols {
 		for _, r := range rows {
@@ -94,7 +94,7 @@ func PrintTable(l *Printer, p Palette, width int, cols []Column, rows [][]Cell) 
 			natural[i] = max(natural[i], Width(c.Title))
 		}
 	}
-	widths := layout(cols, natural, width)
+	widths := layout(cols, natural, p.Width)
 	titles := make([]Cell, len(cols))
 	for i, c := range cols {
 		titles[i] = Cell{c.Title, Dim}
@@ -119,6 +119,6 @@ func PrintTable(l *Printer, p Palette, width int, cols []Column, rows [][]Cell) 
 			b.WriteString(p.Paint(text, r[i].Style))
 			blank = right + columnGap
 		}
-		l.Printf("%s\n", b.String())
+		p.Printf("%s\n", b.String())
 	}
 }

@@ -87,55 +87,19 @@ func Pad(s string, width int, right bool) string {
 	return s + strings.Repeat(" ", n)
 }
 
-// A Printer keeps the first error, so that callers need not check every line.
+// A Printer prints lines to W. It keeps the first error, so that callers need not check
+// every line.
 type Printer struct {
-	W   io.Writer
-	Err error
+	W io.Writer
+	Palette
+	Width int // of a line; 0 means unlimited
+	Err   error
 }
 
 func (l *Printer) Printf(format string, args ...any) {
 	if l.Err == nil {
 		_, l.Err = fmt.Fprintf(l.W, format, args...)
 	}
-}
-
-// WrapList joins words with commas, in lines of at most width columns. Lines after the
-// first are two columns shorter, for an indent. A word longer than a line is broken
-// at its spaces, and cut if it has none. A width of 0 means unlimited.
-func WrapList(title string, words []string, width int) (out []string) {
-	if width <= 0 {
-		return []string{title + strings.Join(words, ", ")}
-	}
-	line := title
-	next := func() {
-		if s := strings.TrimSpace(line); s != "" {
-			out = append(out, Fit(s, width-2*min(len(out), 1)))
-		}
-		line = ""
-	}
-	fits := func(s string) bool { return Width(s) <= width-2*min(len(out), 1) }
-	for i, w := range words {
-		if i < len(words)-1 {
-			w += ","
-		}
-		if i > 0 {
-			line += " "
-		}
-		if !fits(line+w) && Width(w) <= width-2 {
-			next()
-		}
-		for j, piece := range strings.Split(w, " ") {
-			if j > 0 {
-				line += " "
-			}
-			if !fits(line + piece) {
-				next()
-			}
-			line += piece
-		}
-	}
-	next()
-	return out
 }
 
 // WriteJSON writes a value as a line of JSON.
