@@ -19,6 +19,7 @@ import (
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 
 	clients "github.com/mcptap/mcptap/wrap"
@@ -85,7 +86,7 @@ func (o *doctorOptions) run(a *app) error {
 	for _, f := range all {
 		bad = bad || f.health == broken
 		if o.json {
-			l.Err = errors.Join(l.Err, term.WriteJSON(w, jsonFinding{jsonVersion, "check", f.what, f.health.String(), f.text, f.hint}))
+			l.Err = errors.Join(l.Err, term.WriteJSON(w, jsonFinding{text.Version, "check", f.what, f.health.String(), f.text, f.hint}))
 			continue
 		}
 		l.Printf("%s  %s  %s\n", term.Pad(f.what, 10, false), l.Paint(term.Pad(f.health.String(), 7, false), f.health.style()), safe.String(f.text))

@@ -32,6 +32,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/streamable"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const httpLong = `Listens for clients, forwards to the server at URL, and records Streamable HTTP,
@@ -282,7 +283,7 @@ func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *sto
 // announceJSON prints the line of --json.
 func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
 	line := jsonListening{
-		V: jsonVersion, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
+		V: text.Version, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
 	}
 	if rec != nil {
 		line.ID, line.Path = h.ID, rec.Path()

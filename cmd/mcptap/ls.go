@@ -18,6 +18,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -270,7 +271,7 @@ type jsonInfo struct {
 func newJSONInfo(i *store.Info) jsonInfo {
 	h, t, f := &i.Header, &i.Tally, &i.Tally.Facts
 	j := jsonInfo{
-		V: jsonVersion, Type: "recording", ID: h.ID, Path: i.Path, Label: h.Label, Start: h.Start,
+		V: text.Version, Type: "recording", ID: h.ID, Path: i.Path, Label: h.Label, Start: h.Start,
 		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform, Upstream: h.Upstream, ReplayOf: h.ReplayOf,
 		Status: i.Status.String(), Server: f.Server, Client: f.Client, Era: string(f.Era),
 		Revision: string(f.Revision), Requested: string(f.Requested), Dialect: f.Dialect, Probe: f.Probe,

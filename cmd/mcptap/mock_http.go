@@ -12,6 +12,7 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // mockHTTPOptions are the flags of serving HTTP.
@@ -115,6 +116,6 @@ func (o *mockHTTPOptions) announce(a *app, line jsonMockListening) error {
 		fmt.Fprintln(w, line.URL)
 		return w.Flush()
 	}
-	line.V, line.Type = jsonVersion, "listening"
+	line.V, line.Type = text.Version, "listening"
 	return errors.Join(term.WriteJSON(w, line), w.Flush())
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/junit"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/text"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
@@ -212,7 +213,7 @@ func (r *mockReport) end(err error) error {
 	}
 	if r.to != nil && r.err == nil {
 		r.err = r.to.summary(jsonMockSummary{
-			V: jsonVersion, Type: "summary", Passed: r.wrong == 0,
+			V: text.Version, Type: "summary", Passed: r.wrong == 0,
 			Recorded: r.coverage.Recorded(), Sent: r.coverage.Sent(), Notes: r.counts,
 		})
 	}
@@ -282,7 +283,7 @@ type jsonMockSummary struct {
 
 func newJSONMockNote(n replay.Note, failure bool) jsonMockNote {
 	j := jsonMockNote{
-		V: jsonVersion, Type: "note", Kind: n.Kind.String(), Failure: failure, Message: n.Live, Method: n.Method,
+		V: text.Version, Type: "note", Kind: n.Kind.String(), Failure: failure, Message: n.Live, Method: n.Method,
 		Subject: n.Subject, Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More, Text: n.Text,
 	}
 	for _, d := range n.Differences {

@@ -21,6 +21,7 @@ import (
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -207,7 +208,7 @@ type jsonPruned struct {
 
 func newJSONPruned(p *pruned, dryRun bool) jsonPruned {
 	return jsonPruned{
-		V: jsonVersion, Type: "prune", ID: p.Header.ID, Path: p.Path, Label: p.Header.Label, Start: p.began.UTC(), End: p.ended.UTC(),
+		V: text.Version, Type: "prune", ID: p.Header.ID, Path: p.Path, Label: p.Header.Label, Start: p.began.UTC(), End: p.ended.UTC(),
 		Status: p.Status.String(), SizeOnDisk: p.Size, Reason: p.reason.String(), DryRun: dryRun,
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/text"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
@@ -196,7 +197,7 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 	var rows [][]term.Cell
 	for _, f := range found {
 		if o.json {
-			if err := term.WriteJSON(w, jsonRedaction{jsonVersion, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
+			if err := term.WriteJSON(w, jsonRedaction{text.Version, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
 				return err
 			}
 		}

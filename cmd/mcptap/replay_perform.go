@@ -21,6 +21,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/streamable"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A replayer plays a recording to a server and compares the result.
@@ -224,10 +225,10 @@ func (r *replayer) head() func(*term.Printer) error {
 }
 
 func (r *replayer) jsonHead(l *term.Printer) error {
-	err := term.WriteJSON(l.W, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
+	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
 	for _, n := range r.notes {
 		if err == nil {
-			line := jsonReplayNote{V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
+			line := jsonReplayNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
 			for _, ref := range n.Requests {
 				line.Frames = append(line.Frames, ref.Seq)
 			}

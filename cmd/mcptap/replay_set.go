@@ -18,6 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -179,7 +180,7 @@ func (r *replayer) writeOne(x *resent, made *compared) (ok bool, err error) {
 	m := jsonrpc.Peek(now)
 	ok = now != nil && !m.IsFailure()
 	if r.o.diff.format == "json" {
-		line := jsonResent{V: jsonVersion, Type: "resent", Call: x.call.Seq, Request: string(x.sent)}
+		line := jsonResent{V: text.Version, Type: "resent", Call: x.call.Seq, Request: string(x.sent)}
 		if then != nil {
 			line.Recorded = textOf(then)
 		}

@@ -12,6 +12,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
+// An itemPrinter prints the items of a listing as they come, and a summary.
+type itemPrinter interface {
+	item(i *view.Item) error
+	end(s *summary) error
+	// skipHeader omits the column titles.
+	skipHeader()
+}
+
 // A rowTable prints rows as they come. Its columns have fixed widths, because the later
 // rows are unknown; a title takes the rest of the line.
 type rowTable struct {

@@ -17,9 +17,6 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// jsonVersion is the v of each line of JSON that a command prints.
-const jsonVersion = text.Version
-
 // jsonRow is a frame in `show --json`. The names are stable.
 type jsonRow struct {
 	V        int    `json:"v"`
@@ -142,7 +139,7 @@ func unquotes(token []byte) bool {
 func newJSONRow(r *view.Row, kind string, deltas []*view.Delta) jsonRow {
 	f := &r.Part
 	j := jsonRow{
-		V: jsonVersion, Type: kind, Seq: f.Message.Seq, At: int64(f.At), Took: int64(r.Took), Lane: f.Lane.String(),
+		V: text.Version, Type: kind, Seq: f.Message.Seq, At: int64(f.At), Took: int64(r.Took), Lane: f.Lane.String(),
 		Exchange: f.Exchange, Session: r.Session, Resumes: r.Resumes, Kind: r.Kind, Method: r.Method, About: r.About,
 		Subject: r.Subject, Preview: r.Preview,
 		Failed: r.Failed, Fault: r.Fault, Truncated: r.Truncated, Size: r.Size,
@@ -273,7 +270,7 @@ type jsonSummary struct {
 // writeJSONSummary prints the unanswered requests and the totals.
 func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	out := jsonSummary{
-		V: jsonVersion, Type: "summary", Frames: s.Frames, Bytes: s.Bytes, Errors: s.Errors,
+		V: text.Version, Type: "summary", Frames: s.Frames, Bytes: s.Bytes, Errors: s.Errors,
 		Duration: int64(s.info.Duration), Status: s.info.Status.String(), Gaps: s.info.Gaps, Recording: recording,
 	}
 	if s.byCall && !s.partial {
@@ -299,7 +296,7 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 			Lost      bool   `json:"lost,omitempty"` // its stream has ended
 			Recording string `json:"recording,omitempty"`
 		}{
-			jsonVersion, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method,
+			text.Version, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method,
 			q.Subject,
 			q.Status.String(), q.Lost, recording,
 		}
@@ -310,8 +307,8 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	return term.WriteJSON(w, out)
 }
 
-// writeJSONFrame prints one frame with its bytes.
-func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Frame) error) error {
+// writeJSON prints the frame with its bytes.
+func (one *oneFrame) writeJSON(w *bufio.Writer) error {
 	j := newJSONRow(&one.row, "frame", nil)
 	for i := range j.Parts {
 		if r, ok := one.responses[j.Parts[i].Index]; ok {
@@ -326,7 +323,7 @@ func writeJSONFrame(w *bufio.Writer, one *oneFrame, raw func(io.Writer, tap.Fram
 	if err != nil {
 		return err
 	}
-	return text.WriteRaw(w, b, one.frame, raw)
+	return text.WriteRaw(w, b, one.frame, one.rec.WriteRaw)
 }
 
 // jsonCall is a call in `show --calls --json`. The names are stable.
@@ -421,7 +418,7 @@ func refOrNil(r session.Ref) *session.Ref {
 func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	c, title := n.Call, n.Title()
 	j := jsonCall{
-		V: jsonVersion, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index,
+		V: text.Version, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index,
 		Lane: c.Lane.String(), Exchange: c.Exchange, At: int64(c.At),
 		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Arguments: title.Args, Result: title.Result,
 		Revision: string(c.Revision), Status: c.Status.String(),

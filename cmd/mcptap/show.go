@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -264,4 +265,62 @@ func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, se
 		return errors.Join(l.w.Flush(), err)
 	}
 	return l.verdict(ctx, a)
+}
+
+// showOne shows a frame in full, and the response if it is a request.
+func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
+	one, err := a.findOne(ctx, rec, number, o.diff)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	if o.json {
+		err = one.writeJSON(w)
+	} else {
+		err = one.print(a.printer(w))
+		if err == nil && o.diff && one.delta == nil {
+			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// showTwo shows how two frames differ, and if both are requests their responses.
+func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording, from, to uint64) error {
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	before, err := a.findOne(ctx, rec, from, false)
+	if err != nil {
+		return err
+	}
+	after, err := a.findOne(ctx, rec, to, false)
+	if err != nil {
+		return err
+	}
+	err = printTwo(a.printer(w), &before.frame, &after.frame, o.json)
+	x, okX := before.responses[0]
+	y, okY := after.responses[0]
+	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
+		var f, g tap.Frame
+		if f, err = rec.Frame(x.Message.Seq); err == nil {
+			g, err = rec.Frame(y.Message.Seq)
+		}
+		if err == nil {
+			err = printTwo(a.printer(w), &f, &g, o.json)
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// findOne reads a frame and those it pairs with, to be printed on stdout.
+func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*oneFrame, error) {
+	one, err := findOne(ctx, rec, number, diff)
+	if err != nil {
+		return nil, err
+	}
+	one.zone = a.zone
+	if a.terminal() != nil {
+		one.limit = maxScreen
+	}
+	extendLive(&one.info, a.now())
+	return one, nil
 }

@@ -38,6 +38,10 @@ type oneFrame struct {
 	// there is none, from that to another request of the same tool, prompt or resource.
 	delta *view.Delta
 	info  store.Info
+	rec   *store.Recording
+	// zone is for the time, limit the number of bytes printed of a frame, 0 for all.
+	zone  *time.Location
+	limit int
 }
 
 // findOne reads a frame and the frames it pairs with. A stdio frame that pairs with none
@@ -53,14 +57,14 @@ func findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 	if err != nil {
 		return nil, err
 	}
-	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info}
+	one := &oneFrame{time: info.Header.Start.Add(f.At), info: info, rec: rec, zone: time.UTC}
 	one.take(new(session.Tracker).Add(&f))
 	pairs := func(p session.Part) bool { return p.Kind != jsonrpc.Notification && p.Kind != jsonrpc.Invalid }
 	if f.Exchange == 0 && !slices.ContainsFunc(one.row.Messages, pairs) {
 		one.row.Messages = nil // their calls are unknown
 		return one, nil
 	}
-	return one, one.pair(ctx, rec, diff)
+	return one, one.pair(ctx, diff)
 }
 
 // take records what is known of the frame so far.
@@ -71,14 +75,14 @@ func (one *oneFrame) take(e *session.Entry) {
 
 // pair reads the recording up to the frame, and on until its responses and its session
 // are known.
-func (one *oneFrame) pair(ctx context.Context, rec *store.Recording, diff bool) error {
+func (one *oneFrame) pair(ctx context.Context, diff bool) error {
 	number, exchange, pending := one.frame.Seq, one.frame.Exchange, 0
 	body := false // the response is the HTTP body of the exchange, whose end matters
 	one.responses = map[int]session.Part{}
 	var tracker session.Tracker
 	equal, others := view.NewResponses(), view.NewResponses()
 	others.AnyParams = true
-	for f, err := range rec.Frames(0) {
+	for f, err := range one.rec.Frames(0) {
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -23,14 +23,6 @@ import (
 // appears at once even if matches are rare.
 const firstLines = 100
 
-// An itemPrinter prints the items of a listing as they come, and a summary.
-type itemPrinter interface {
-	item(i *view.Item) error
-	end(s *summary) error
-	// skipHeader omits the column titles.
-	skipHeader()
-}
-
 // A lister prints the selected part of one recording.
 type lister struct {
 	*view.Listing

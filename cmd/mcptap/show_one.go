@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,60 +17,41 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
 // maxScreen limits how much of a frame is shown on a terminal.
 const maxScreen = 1 << 20
 
-// showOne shows a frame in full, and the response if it is a request.
-func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
-	one, err := findOne(ctx, rec, number, o.diff)
-	if err != nil {
-		return err
-	}
-	extendLive(&one.info, a.now())
-	w := bufio.NewWriterSize(a.stdout, 32<<10)
-	if o.json {
-		err = writeJSONFrame(w, one, rec.WriteRaw)
-	} else {
-		err = one.print(w, a, rec)
-		if err == nil && o.diff && one.delta == nil {
-			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
-		}
-	}
-	return errors.Join(err, w.Flush())
-}
-
 // print prints the frame, its response or what refused it, and what changed since the
 // previous response.
-func (one *oneFrame) print(w io.Writer, a *app, rec *store.Recording) error {
-	err := one.head(w, a)
+func (one *oneFrame) print(l *term.Printer) error {
+	err := one.head(l)
 	if err == nil {
-		err = one.body(w, a, rec.WriteRaw)
+		err = one.body(l)
 	}
 	response, ok := one.responses[0]
 	switch {
 	case err != nil || one.row.Kind != jsonrpc.Request.String():
 	case ok:
-		err = printBelow(w, a, rec, response.Message.Seq, func(f *oneFrame) string {
-			return fmt.Sprintf("%s #%d after %s", paintFailure(a, response.Kind.String(), f.message.IsFailure()), f.frame.Seq,
+		err = one.printBelow(l, response.Message.Seq, func(f *oneFrame) string {
+			return fmt.Sprintf("%s #%d after %s", paintFailure(l, response.Kind.String(), f.message.IsFailure()), f.frame.Seq,
 				view.Took(response.Latency))
 		})
 	case len(one.responses) == 0 && one.refusalBody > 0:
-		err = printBelow(w, a, rec, one.refusalBody, func(f *oneFrame) string {
-			return fmt.Sprintf("%s, its body in #%d", paintFailure(a, one.refusal, true), f.frame.Seq)
+		err = one.printBelow(l, one.refusalBody, func(f *oneFrame) string {
+			return fmt.Sprintf("%s, its body in #%d", paintFailure(l, one.refusal, true), f.frame.Seq)
 		})
 	}
 	if err != nil {
 		return err
 	}
-	l := term.Printer{W: w}
 	if d := one.delta; d != nil && len(d.Params) > 0 {
 		l.Printf("compared with #%d, the previous %s; arguments differ: %s\n", d.PreviousCall.Seq,
 			safe.String(view.JoinWords(" ", one.row.Method, one.row.Subject)), paramsWords(d.Params))
 	}
-	for _, line := range deltaWords(one.delta, a.width()) {
+	for _, line := range deltaWords(one.delta, l.Width) {
 		l.Printf("%s\n", line)
 	}
 	return l.Err
@@ -91,46 +70,19 @@ func paramsWords(changes []view.Change) string {
 	return strings.Join(words, ", ")
 }
 
-// showTwo shows how two frames differ, and if both are requests their responses.
-func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording, from, to uint64) error {
-	w := bufio.NewWriterSize(a.stdout, 32<<10)
-	before, err := findOne(ctx, rec, from, false)
-	if err != nil {
-		return err
-	}
-	after, err := findOne(ctx, rec, to, false)
-	if err != nil {
-		return err
-	}
-	err = o.printTwo(w, a, &before.frame, &after.frame)
-	x, okX := before.responses[0]
-	y, okY := after.responses[0]
-	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
-		var f, g tap.Frame
-		if f, err = rec.Frame(x.Message.Seq); err == nil {
-			g, err = rec.Frame(y.Message.Seq)
-		}
-		if err == nil {
-			err = o.printTwo(w, a, &f, &g)
-		}
-	}
-	return errors.Join(err, w.Flush())
-}
-
 // printTwo prints how two frames differ.
-func (o *showOptions) printTwo(w *bufio.Writer, a *app, from, to *tap.Frame) error {
+func printTwo(l *term.Printer, from, to *tap.Frame, json bool) error {
 	d := &view.Delta{Message: session.Ref{Seq: to.Seq}, Previous: session.Ref{Seq: from.Seq}}
 	d.Changes, d.More = view.Changes(jsonrpc.Payload(from), jsonrpc.Payload(to), view.MaxChanges)
-	if o.json {
-		return term.WriteJSON(w, struct {
+	if json {
+		return term.WriteJSON(l.W, struct {
 			V    int    `json:"v"`
 			Type string `json:"type"`
 			Seq  uint64 `json:"seq"`
 			*jsonDelta
-		}{jsonVersion, "diff", to.Seq, newJSONDelta(d)})
+		}{text.Version, "diff", to.Seq, newJSONDelta(d)})
 	}
-	l := term.Printer{W: w}
-	for i, line := range deltaWords(d, a.width()) {
+	for i, line := range deltaWords(d, l.Width) {
 		if i == 0 {
 			line = fmt.Sprintf("#%d: %s", to.Seq, line)
 		}
@@ -140,37 +92,34 @@ func (o *showOptions) printTwo(w *bufio.Writer, a *app, from, to *tap.Frame) err
 }
 
 // printBelow prints a frame that belongs to the one above it.
-func printBelow(w io.Writer, a *app, rec *store.Recording, number uint64, heading func(*oneFrame) string) error {
-	f, err := rec.Frame(number)
+func (one *oneFrame) printBelow(l *term.Printer, number uint64, heading func(*oneFrame) string) error {
+	f, err := one.rec.Frame(number)
 	if err != nil {
 		return err
 	}
-	one := &oneFrame{frame: f, message: jsonrpc.PeekFrame(&f)}
-	if _, err := fmt.Fprintf(w, "\n%s, %s\n\n", heading(one), view.Size(f.Size)); err != nil {
-		return err
-	}
-	return one.body(w, a, rec.WriteRaw)
+	below := &oneFrame{frame: f, message: jsonrpc.PeekFrame(&f), rec: one.rec, limit: one.limit}
+	l.Printf("\n%s, %s\n\n", heading(below), view.Size(f.Size))
+	return below.body(l)
 }
 
 // paintFailure returns a text, painted if it names a failure.
-func paintFailure(a *app, text string, failed bool) string {
+func paintFailure(l *term.Printer, text string, failed bool) string {
 	if failed {
-		return a.palette().Paint(text, term.BoldRed)
+		return l.Paint(text, term.BoldRed)
 	}
 	return text
 }
 
 // head prints the properties of the frame.
-func (one *oneFrame) head(w io.Writer, a *app) error {
-	r, f, p := &one.row, &one.frame, a.palette()
-	l := term.Printer{W: w}
+func (one *oneFrame) head(l *term.Printer) error {
+	r, f := &one.row, &one.frame
 	field := func(name, value string) {
 		if value != "" {
-			l.Printf("%s  %s\n", p.Paint(term.Pad(name, 8, false), term.Dim), value)
+			l.Printf("%s  %s\n", l.Paint(term.Pad(name, 8, false), term.Dim), value)
 		}
 	}
-	field("frame", fmt.Sprintf("%s of %d", p.Paint(fmt.Sprint(f.Seq), term.Bold), one.info.Frames))
-	field("time", fmt.Sprintf("+%s, %s", term.Offset(f.At), one.time.In(a.zone).Format("2006-01-02 15:04:05.000 -0700")))
+	field("frame", fmt.Sprintf("%s of %d", l.Paint(fmt.Sprint(f.Seq), term.Bold), one.info.Frames))
+	field("time", fmt.Sprintf("+%s, %s", term.Offset(f.At), one.time.In(one.zone).Format("2006-01-02 15:04:05.000 -0700")))
 	field("lane", arrows[f.Lane]+" "+laneWords[f.Lane])
 	name := safe.String(r.Kind)
 	if r.Sort != "" {
@@ -179,7 +128,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	if f.Lane == tap.Lifecycle && (r.Kind == tap.EventRequest || r.Kind == tap.EventResponse) {
 		name = "head of an HTTP " + name
 	}
-	kind := paintFailure(a, name, r.Failed)
+	kind := paintFailure(l, name, r.Failed)
 	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // these are printed below
 		about := r.About
 		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {
@@ -196,7 +145,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	field("form", formWords[f.Form])
 	field("kind", kind)
-	field("fault", p.Paint(fault(r), term.Red))
+	field("fault", l.Paint(fault(r), term.Red))
 	field("id", safe.String(string(r.ID)))
 	size := view.Size(f.Size)
 	if f.Size >= 1024 {
@@ -207,7 +156,7 @@ func (one *oneFrame) head(w io.Writer, a *app) error {
 	}
 	field("size", size)
 	if one.cut != "" {
-		field("cut off", p.Paint(safe.String(one.cut), term.Red))
+		field("cut off", l.Paint(safe.String(one.cut), term.Red))
 	}
 	printed := 0
 	for i := range r.Messages {
@@ -300,27 +249,27 @@ func (one *oneFrame) waited(p *session.Part) time.Duration {
 }
 
 // body prints the frame: JSON indented, anything else as text.
-func (one *oneFrame) body(w io.Writer, a *app, raw func(io.Writer, tap.Frame) error) error {
-	f := one.frame
+func (one *oneFrame) body(l *term.Printer) error {
+	f, w := one.frame, l.W
 	if head := one.headText(); head != "" {
-		_, err := io.WriteString(w, head)
-		return err
+		l.Printf("%s", head)
+		return l.Err
 	}
-	if a.terminal() != nil {
-		w = &screenWriter{w: w, left: maxScreen}
+	if one.limit > 0 {
+		w = &screenWriter{w: w, left: one.limit}
 	}
 	var to interface {
 		io.Writer
 		close() error
 	} = &textWriter{w: w}
 	if one.isJSON() {
-		to = &prettyWriter{w: w, paint: a.palette()}
+		to = &prettyWriter{w: w, paint: l.Palette}
 		if f.Form == tap.FormEvent { // its data is what is JSON
 			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
 	}
-	err := raw(to, f)
+	err := one.rec.WriteRaw(to, f)
 	if err == nil {
 		err = to.close()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // jsonStatsGroup is a line of `stats --json` for a group of calls. The names are stable.
@@ -82,7 +83,7 @@ type jsonStatsCall struct {
 
 func newJSONStatsCall(kind string, c *session.StatsCall) jsonStatsCall {
 	return jsonStatsCall{
-		V: jsonVersion, Type: kind, Recording: c.Recording, Seq: c.Ref.Seq, Index: c.Ref.Index, Answer: c.Answer.Seq,
+		V: text.Version, Type: kind, Recording: c.Recording, Seq: c.Ref.Seq, Index: c.Ref.Index, Answer: c.Answer.Seq,
 		Parent: c.Parent.Seq, Lane: c.Lane.String(), Method: c.Method, About: c.Subject, Status: c.Status.String(), At: int64(c.At),
 	}
 }
@@ -131,7 +132,7 @@ type jsonStatsBin struct {
 func writeStatsJSON(w io.Writer, m *measured) error {
 	for _, g := range m.groups {
 		j := jsonStatsGroup{
-			V: jsonVersion, Type: "group", Lane: g.Lane.String(), Nested: g.Nested, Others: g.Others, Method: g.Method, Name: g.Name,
+			V: text.Version, Type: "group", Lane: g.Lane.String(), Nested: g.Nested, Others: g.Others, Method: g.Method, Name: g.Name,
 			Calls: g.Statuses.Calls(), Waited: int64(g.Waited), ToSrv: g.BytesToServer, ToClnt: g.BytesToClient,
 			jsonStatsOutcomes: newJSONStatsOutcomes(&g.Statuses), jsonStatsLatency: newJSONStatsLatency(&g.Latency),
 		}
@@ -162,7 +163,7 @@ func writeStatsJSON(w io.Writer, m *measured) error {
 func newJSONStats(m *measured) jsonStats {
 	all := m.statuses()
 	j := jsonStats{
-		V: jsonVersion, Type: "summary", Recordings: m.recordings, Live: m.live, LeftOut: m.leftOut, Duration: int64(m.duration),
+		V: text.Version, Type: "summary", Recordings: m.recordings, Live: m.live, LeftOut: m.leftOut, Duration: int64(m.duration),
 		Calls: all.Calls(), jsonStatsOutcomes: newJSONStatsOutcomes(&all), jsonStatsLatency: newJSONStatsLatency(&m.top.Latency),
 		NestedCalls: m.nested.Statuses.Calls(), NestedTime: int64(m.nested.Latency.Sum()),
 		Handshake: newJSONStatsStart(&m.Handshake), Useful: newJSONStatsStart(&m.Useful), Histogram: []jsonStatsBin{},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/text"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 
@@ -436,7 +437,7 @@ func (o *wrapOptions) printList(a *app, configs []config) error {
 
 func newJSONServer(c *config, e *clients.Entry) jsonServer {
 	return jsonServer{
-		V: jsonVersion, Type: "server", Name: e.Name, Client: c.place.Client, Path: c.place.Path, Section: e.Section,
+		V: text.Version, Type: "server", Name: e.Name, Client: c.place.Client, Path: c.place.Path, Section: e.Section,
 		Kind: e.Kind.String(), Wrapped: e.Wrapped, Command: e.Command, URL: e.URL, Tap: e.Tap, Problem: e.Problem,
 	}
 }
