@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcptap/mcptap/demo"
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
@@ -127,7 +128,7 @@ func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res 
 	if width > 0 {
 		width = max(width-2, 20)
 	}
-	p := newTextRows(a.printer(w), info)
+	p := listing.NewFrames(a.printer(w), info)
 	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
@@ -138,7 +139,7 @@ func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res 
 			res.call = f.Seq
 		}
 		if f.Seq <= demoRows {
-			err = p.row(&r, nil)
+			err = p.Row(&r, nil)
 		} else if res.call > 2 {
 			break
 		}

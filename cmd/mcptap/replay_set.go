@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
@@ -233,9 +234,9 @@ func (r *replayer) writeResponse(w io.Writer, name string, p session.Part, raw [
 
 // writeJSON lays a message out.
 func (r *replayer) writeJSON(w io.Writer, raw []byte) error {
-	p := &prettyWriter{w: w, paint: r.a.palette()}
+	p := &listing.Pretty{W: w, Paint: r.a.palette()}
 	_, err := p.Write(raw)
-	return errors.Join(err, p.close())
+	return errors.Join(err, p.Close())
 }
 
 // forget removes the new recording.

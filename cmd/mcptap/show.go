@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -275,10 +276,10 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	}
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
 	if o.json {
-		err = one.writeJSON(w)
+		err = one.WriteJSON(w)
 	} else {
-		err = one.print(a.printer(w))
-		if err == nil && o.diff && one.delta == nil {
+		err = one.Print(a.printer(w))
+		if err == nil && o.diff && one.Delta == nil {
 			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
 		}
 	}
@@ -296,31 +297,31 @@ func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	err = printTwo(a.printer(w), &before.frame, &after.frame, o.json)
-	x, okX := before.responses[0]
-	y, okY := after.responses[0]
+	err = listing.PrintTwo(a.printer(w), &before.Frame, &after.Frame, o.json)
+	x, okX := before.Responses[0]
+	y, okY := after.Responses[0]
 	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
 		var f, g tap.Frame
 		if f, err = rec.Frame(x.Message.Seq); err == nil {
 			g, err = rec.Frame(y.Message.Seq)
 		}
 		if err == nil {
-			err = printTwo(a.printer(w), &f, &g, o.json)
+			err = listing.PrintTwo(a.printer(w), &f, &g, o.json)
 		}
 	}
 	return errors.Join(err, w.Flush())
 }
 
 // findOne reads a frame and those it pairs with, to be printed on stdout.
-func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*oneFrame, error) {
-	one, err := findOne(ctx, rec, number, diff)
+func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*listing.One, error) {
+	one, err := listing.FindOne(ctx, rec, number, diff)
 	if err != nil {
 		return nil, err
 	}
-	one.zone = a.zone
+	one.Zone = a.zone
 	if a.terminal() != nil {
-		one.limit = maxScreen
+		one.Limit = listing.MaxScreen
 	}
-	extendLive(&one.info, a.now())
+	extendLive(&one.Info, a.now())
 	return one, nil
 }

@@ -271,7 +271,7 @@ func (s *several) take(x *arrival) error {
 	}
 	before := f.printed
 	if s.began {
-		f.out.skipHeader()
+		f.out.SkipHeader()
 	}
 	var err error
 	if f.over = x.over; !x.over {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
@@ -134,7 +135,7 @@ func statsGroupName(g *session.StatsGroup, short bool) string {
 // statsCallName returns the name of a call, marked with its sender and whether it was
 // nested.
 func statsCallName(lane tap.Lane, nested bool, name string) string {
-	mark := arrows[lane] + " "
+	mark := listing.Arrows[lane] + " "
 	if nested {
 		mark = "↳ " + mark
 	}

@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 // Requests without a response beyond the limit are counted.
 func TestSummaryCountsWhatIsNotListed(t *testing.T) {
-	s := &summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
+	s := &Summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
 	var text, json bytes.Buffer
 	s.requests(&term.Printer{W: &text, Width: 1000})
 	if err := writeJSONSummary(&json, s, ""); err != nil {

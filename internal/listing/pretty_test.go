@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
@@ -51,14 +50,14 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, step uint8) {
 		for _, cut := range []int{len(b) + 1, int(step)%7 + 1} {
 			var pretty, text bytes.Buffer
-			p, x := &prettyWriter{w: &pretty}, &textWriter{w: &text}
+			p, x := &Pretty{W: &pretty}, &textWriter{w: &text}
 			for rest := b; len(rest) > 0; {
 				n := min(cut, len(rest))
 				_, _ = p.Write(rest[:n])
 				_, _ = x.Write(rest[:n])
 				rest = rest[n:]
 			}
-			_, _ = p.close(), x.close()
+			_, _ = p.Close(), x.Close()
 			for name, out := range map[string]string{"pretty": pretty.String(), "text": text.String()} {
 				if !safe.Clean(strings.ReplaceAll(out, "\n", "")) {
 					t.Errorf("%s of %q has a hazard: %q", name, b, out)
@@ -82,13 +81,13 @@ func TestPretty(t *testing.T) {
 	} {
 		for _, step := range []int{1, 2, 1000} {
 			var out bytes.Buffer
-			p := &prettyWriter{w: &out}
+			p := &Pretty{W: &out}
 			for rest := []byte(c.in); len(rest) > 0; {
 				n := min(step, len(rest))
 				_, _ = p.Write(rest[:n])
 				rest = rest[n:]
 			}
-			_ = p.close()
+			_ = p.Close()
 			if out.String() != c.want {
 				t.Errorf("%s in steps of %d:\n%s\nwant:\n%s", c.in, step, out.String(), c.want)
 			}
@@ -99,9 +98,9 @@ func TestPretty(t *testing.T) {
 		{`["` + strings.Repeat("x", maxPretty) + `"]`, "larger than 16 MiB"},
 	} {
 		var out bytes.Buffer
-		p := &prettyWriter{w: &out}
+		p := &Pretty{W: &out}
 		_, _ = p.Write([]byte(c.in))
-		_ = p.close()
+		_ = p.Close()
 		if want := c.in + "\n… not indented: " + c.hint + "; use --raw for the exact bytes\n"; out.String() != want {
 			t.Errorf("%.100s", out.String()[max(0, out.Len()-100):])
 		}
@@ -116,9 +115,9 @@ func TestScreenWriter(t *testing.T) {
 		{"[" + strings.Repeat("é", 30), "[" + strings.Repeat("é", 9) + note},
 	} {
 		var out bytes.Buffer
-		p := &prettyWriter{w: &screenWriter{w: &out, left: 20}}
+		p := &Pretty{W: &screenWriter{w: &out, left: 20}}
 		_, _ = p.Write([]byte(c.in))
-		if err := p.close(); !errors.Is(err, errEnough) || out.String() != c.want {
+		if err := p.Close(); !errors.Is(err, errEnough) || out.String() != c.want {
 			t.Errorf("%s: %v\n%s\nwant:\n%s", c.in, err, out.String(), c.want)
 		}
 	}
@@ -126,12 +125,41 @@ func TestScreenWriter(t *testing.T) {
 
 func TestPrettyColors(t *testing.T) {
 	var out bytes.Buffer
-	p := &prettyWriter{w: &out, paint: term.Palette{On: true}}
+	p := &Pretty{W: &out, Paint: term.Palette{On: true}}
 	_, _ = p.Write([]byte("{\"k\":[\"\u202e\",1.50,true]}"))
-	_ = p.close()
+	_ = p.Close()
 	want := "{\n  \x1b[36m\"k\"\x1b[0m: [\n    \x1b[32m\"\x1b[0m\x1b[32m\\u202e\x1b[0m\x1b[32m\"\x1b[0m,\n" +
 		"    \x1b[35m1.50\x1b[0m,\n    \x1b[35mtrue\x1b[0m\n  ]\n}\n"
 	if out.String() != want {
 		t.Errorf("%q, want\n%q", out.String(), want)
+	}
+}
+
+// longest records the length of the longest write.
+type longest struct {
+	bytes.Buffer
+	n int
+}
+
+func (l *longest) Write(p []byte) (int, error) {
+	l.n = max(l.n, len(p))
+	return l.Buffer.Write(p)
+}
+
+// A frame of many bytes that are not text is printed in bounded memory.
+func TestTextIsWrittenInPieces(t *testing.T) {
+	for in, want := range map[string]string{"\x00": `\x00`, "\xff": `\xff`, "é": "é", "\u202e": `\u202e`} {
+		var to longest
+		w := &textWriter{w: &to}
+		const times = 20_000
+		if n, err := w.Write([]byte(strings.Repeat(in, times))); err != nil || n != times*len(in) {
+			t.Fatal(n, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if to.String() != strings.Repeat(want, times)+"\n" || to.n > 32<<10 {
+			t.Errorf("%q: %d bytes, at most %d at once", in, to.Len(), to.n)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"fmt"
@@ -12,39 +12,39 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A summary describes a whole listing.
-type summary struct {
+// A Summary describes a whole listing.
+type Summary struct {
 	view.Summary
-	info     store.Info
-	byCall   bool   // calls were listed
-	selected bool   // only part of the recording was
-	partial  bool   // not all frames were read, so the number of calls is unknown
-	pending  bool   // requests without a response were selected
-	label    string // of the recording, if there are several
+	Info     store.Info
+	ByCall   bool   // calls were listed
+	Selected bool   // only part of the recording was
+	Partial  bool   // not all frames were read, so the number of calls is unknown
+	Pending  bool   // requests without a response were selected
+	Label    string // of the recording, if there are several
 }
 
-func (s *summary) print(l *term.Printer) {
+func (s *Summary) print(l *term.Printer) {
 	frames := term.Plural(s.Frames, "frame", "frames")
 	switch {
-	case s.byCall && s.partial:
+	case s.ByCall && s.Partial:
 		frames = term.Plural(s.Shown, "call", "calls") + ", " + frames
-	case s.byCall && s.selected:
+	case s.ByCall && s.Selected:
 		frames = fmt.Sprintf("%d of %s, ", s.Shown, term.Plural(s.Calls, "call", "calls")) + frames
-	case s.byCall:
+	case s.ByCall:
 		frames = term.Plural(s.Calls, "call", "calls") + ", " + frames
-	case s.selected:
+	case s.Selected:
 		frames = fmt.Sprintf("%d of %s", s.Shown, frames)
 	}
-	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.info.Duration)}
+	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.Info.Duration)}
 	if n := s.Errors; n > 0 {
 		words = append(words, term.Plural(n, "error", "errors"))
 	}
-	if w := statusWord(s.info); w != "" {
+	if w := statusWord(s.Info); w != "" {
 		words = append(words, w)
 	}
 	title := ""
-	if s.label != "" {
-		title = safe.String(s.label) + ": "
+	if s.Label != "" {
+		title = safe.String(s.Label) + ": "
 	}
 	for i, line := range term.WrapList(title, words, l.Width) {
 		if errors := term.Plural(s.Errors, "error", "errors"); s.Errors > 0 {
@@ -52,14 +52,14 @@ func (s *summary) print(l *term.Printer) {
 		}
 		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
 	}
-	for _, g := range s.info.Gaps {
+	for _, g := range s.Info.Gaps {
 		s.paragraph(l, "missing: ",
 			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, term.Red)
 	}
 	for _, n := range s.notes() {
 		s.paragraph(l, "", []string{n}, term.Plain)
 	}
-	if len(s.Unanswered) > 0 && (s.pending || !s.selected) {
+	if len(s.Unanswered) > 0 && (s.Pending || !s.Selected) {
 		s.requests(l)
 		if how := exitWords(&s.Exit); how != "" {
 			s.paragraph(l, "", []string{"the server " + how}, term.Plain)
@@ -75,7 +75,7 @@ func (s *summary) print(l *term.Printer) {
 }
 
 // notes returns sentences that follow the counts.
-func (s *summary) notes() (all []string) {
+func (s *Summary) notes() (all []string) {
 	add := func(n uint64, one, many, rest string) {
 		if n > 0 {
 			all = append(all, term.Plural(n, one, many)+" "+rest)
@@ -88,9 +88,9 @@ func (s *summary) notes() (all []string) {
 }
 
 // requests prints the requests without a response.
-func (s *summary) requests(l *term.Printer) {
+func (s *Summary) requests(l *term.Printer) {
 	what := "unanswered: "
-	if s.info.Status == store.Live {
+	if s.Info.Status == store.Live {
 		what = "pending: "
 	}
 	var names []string
@@ -100,7 +100,7 @@ func (s *summary) requests(l *term.Printer) {
 			break
 		}
 		name := term.Fit(fmt.Sprintf("#%d %s", q.Ref.Seq, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
-		waited := view.Took(max(s.info.Duration-q.At, 0))
+		waited := view.Took(max(s.Info.Duration-q.At, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
 			waited = view.StreamEndWords(&q.StreamEnd, q.At)
@@ -114,7 +114,7 @@ func (s *summary) requests(l *term.Printer) {
 	s.paragraph(l, what, names, term.Plain)
 }
 
-func (s *summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {
+func (s *Summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {
 	for i, line := range term.WrapList(title, words, l.Width) {
 		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), l.Paint(line, as))
 	}

@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -17,14 +16,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// callRows prints calls for a person: a line per call, its entries below it. With tree,
+// Calls prints calls for a person: a line per call, its entries below it. With tree,
 // guides connect them, and times below a call are relative to it.
-type callRows struct {
+type Calls struct {
 	rowTable
 	tree     bool
 	live     bool // the recording is live
-	follow   bool
-	ended    func() time.Duration // how long the recording ran
+	Follow   bool
+	Ended    func() time.Duration // how long the recording ran
 	repeated repeats
 	// printed holds the messages of open calls that are printed.
 	printed map[session.Ref]bool
@@ -40,10 +39,10 @@ const (
 	maxIndentedCalls = 12
 )
 
-func newCallRows(l *term.Printer, info store.Info, tree bool) *callRows {
-	t := &callRows{
+func NewCalls(l *term.Printer, info store.Info, tree bool) *Calls {
+	t := &Calls{
 		rowTable: newRowTable(l, info), tree: tree, live: info.Status == store.Live,
-		ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
+		Ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
 	}
 	if tree {
 		t.gap = " "
@@ -55,7 +54,7 @@ func newCallRows(l *term.Printer, info store.Info, tree bool) *callRows {
 }
 
 // setColumns selects the columns for the width.
-func (t *callRows) setColumns() {
+func (t *Calls) setColumns() {
 	t.cols = []term.Column{
 		{Title: "NO", Right: true}, {Title: "TIME", Right: true, Rank: 2}, {Title: " "}, {Title: "STATUS"},
 		{Title: "TOOK", Right: true, Rank: 1}, {Title: "PARTS", Right: true, Rank: 3},
@@ -82,8 +81,8 @@ type callCells struct {
 	lane                  tap.Lane
 }
 
-// item implements [itemPrinter].
-func (t *callRows) item(i *view.Item) error {
+// Item implements [Printer].
+func (t *Calls) Item(i *view.Item) error {
 	if err := t.header("CALL"); err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ type branch struct {
 
 // below prints the entries below a call. A list has the changes of the response first, a
 // tree last. A list omits the response, which is in the line of the call.
-func (t *callRows) below(n *view.Node, stderr []view.Row, at branch) error {
+func (t *Calls) below(n *view.Node, stderr []view.Row, at branch) error {
 	knee, corner, line, space := "", "", "  ", "  "
 	if t.tree {
 		knee, corner, line, space = "├─ ", "└─ ", "│  ", "   "
@@ -161,7 +160,7 @@ func (t *callRows) below(n *view.Node, stderr []view.Row, at branch) error {
 
 // isAbove reports whether an entry of a list is printed already: with its call, or when it
 // arrived.
-func (t *callRows) isAbove(e view.Entry) bool {
+func (t *Calls) isAbove(e view.Entry) bool {
 	if t.tree || e.Row == nil {
 		return false
 	}
@@ -174,7 +173,7 @@ func (t *callRows) isAbove(e view.Entry) bool {
 }
 
 // texts prints lines of one text, the first after one indent, the others after another.
-func (t *callRows) texts(lines []string, first, other string) error {
+func (t *Calls) texts(lines []string, first, other string) error {
 	for i, text := range lines {
 		indent := other
 		if i == 0 {
@@ -189,11 +188,11 @@ func (t *callRows) texts(lines []string, first, other string) error {
 
 // callCells returns the cells of a call, without its time. In a tree the title has the
 // status, and an entry below it the result.
-func (t *callRows) callCells(n *view.Node, nested bool) callCells {
+func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	c := n.Call
 	cells := callCells{
-		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: arrows[c.Lane], lane: c.Lane,
-		mark: markOf(c, t.live), took: callTook(c, t.ended()), title: callTitle(n, nested),
+		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: Arrows[c.Lane], lane: c.Lane,
+		mark: markOf(c, t.live), took: callTook(c, t.Ended()), title: callTitle(n, nested),
 	}
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)
@@ -207,7 +206,7 @@ func (t *callRows) callCells(n *view.Node, nested bool) callCells {
 }
 
 // entryCells returns the cells of an entry below a call that began at an offset.
-func (t *callRows) entryCells(e *view.Entry, from time.Duration) (c callCells) {
+func (t *Calls) entryCells(e *view.Entry, from time.Duration) (c callCells) {
 	when := t.when
 	if t.tree {
 		when = func(at time.Duration) string { return "+" + term.Offset(at-from) }
@@ -254,7 +253,7 @@ func withStderr(entries []view.Entry, stderr []view.Row) (all []view.Entry) {
 // partCells returns the cells of a message below a call, without its time.
 func partCells(l *view.Row) callCells {
 	p := &l.Part
-	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
+	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: Arrows[p.Lane], lane: p.Lane}
 	if p.Lane == tap.Stderr {
 		c.title = plainTitle(safe.String(l.About), term.Dim)
 		return c
@@ -267,7 +266,7 @@ func partCells(l *view.Row) callCells {
 }
 
 // print prints a line.
-func (t *callRows) print(c callCells) error {
+func (t *Calls) print(c callCells) error {
 	mark := c.mark.sign
 	if t.widths[3] > 1 {
 		mark = strings.TrimSpace(mark + " " + c.mark.word)
@@ -277,11 +276,11 @@ func (t *callRows) print(c callCells) error {
 	}, c.title)
 }
 
-func (t *callRows) end(s *summary) error {
+func (t *Calls) End(s *Summary) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	return t.rowTable.end(s)
+	return t.rowTable.End(s)
 }
 
 // maxAlike is how many consecutive notifications of one method outside calls are
@@ -297,8 +296,8 @@ type repeats struct {
 
 // standalone prints a row that belongs to no call. When following, it prints every
 // notification, as the count would come too late.
-func (t *callRows) standalone(l *view.Row) error {
-	if l.Part.Kind == jsonrpc.Notification && !t.follow {
+func (t *Calls) standalone(l *view.Row) error {
+	if l.Part.Kind == jsonrpc.Notification && !t.Follow {
 		if t.repeated.n > 0 && t.repeated.method == l.Method && t.repeated.lane == l.Part.Lane {
 			if t.repeated.n++; t.repeated.n > maxAlike {
 				return nil
@@ -318,14 +317,14 @@ func (t *callRows) standalone(l *view.Row) error {
 }
 
 // flush prints how many notifications were omitted.
-func (t *callRows) flush() error {
+func (t *Calls) flush() error {
 	repeated := t.repeated
 	t.repeated = repeats{}
 	if repeated.n <= maxAlike {
 		return nil
 	}
 	return t.print(callCells{
-		arrow: arrows[repeated.lane], lane: repeated.lane,
+		arrow: Arrows[repeated.lane], lane: repeated.lane,
 		title: plainTitle(safe.String(fmt.Sprintf("… %d more %s", repeated.n-maxAlike, repeated.method)), term.Dim),
 	})
 }
@@ -333,7 +332,7 @@ func (t *callRows) flush() error {
 // standaloneCells returns the cells of a row that belongs to no call, without its time.
 func standaloneCells(l *view.Row) callCells {
 	p := &l.Part
-	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: arrows[p.Lane], lane: p.Lane}
+	c := callCells{number: strconv.FormatUint(p.Message.Seq, 10), arrow: Arrows[p.Lane], lane: p.Lane}
 	c.title = newTitle(l.Title())
 	c.title.fault = view.JoinWords(", ", fault(l), odd(l))
 	switch {
@@ -348,4 +347,218 @@ func standaloneCells(l *view.Row) callCells {
 		c.mark = callMark{"✗", "", term.BoldRed}
 	}
 	return c
+}
+
+// A callMark shows the state of a call as a sign, a word and a style.
+type callMark struct {
+	sign, word string
+	style      term.Style
+}
+
+// markOf returns the mark of a call; live reports whether the recording is live.
+func markOf(c *session.Call, live bool) callMark {
+	switch {
+	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
+		return callMark{"?", "challenged", term.BoldCyan}
+	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
+		return callMark{"✗", "refused", term.BoldRed}
+	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
+		return callMark{"✗", "unanswered", term.BoldRed}
+	case c.TooLate():
+		return callMark{"⊘", "too late", term.Magenta}
+	}
+	switch c.Status {
+	case session.CallDone:
+		if c.Notes&session.NoteCutOff != 0 {
+			return callMark{"✗", "cut off", term.BoldRed}
+		}
+		return callMark{"✓", "done", term.Green}
+	case session.CallError:
+		return callMark{"✗", "error", term.BoldRed}
+	case session.CallToolError:
+		return callMark{"✗", "failed", term.BoldRed}
+	case session.CallCancelled:
+		return callMark{"⊘", "cancelled", term.Magenta}
+	case session.CallCancelledLate:
+		return callMark{"⊘", "too late", term.Magenta}
+	case session.CallInputRequired:
+		return callMark{"?", "needs input", term.BoldCyan}
+	case session.CallWorking:
+		return callMark{"…", "working", term.BoldCyan}
+	case session.CallListening:
+		return callMark{"»", "listening", term.Cyan}
+	}
+	if live {
+		return callMark{"…", "pending", term.BoldCyan}
+	}
+	return callMark{"…", "unanswered", term.BoldRed}
+}
+
+// markWidth is the width of the widest word, with the sign.
+const markWidth = len("x needs input")
+
+// callTook returns how long a call took or, after a >, how long it had waited at the
+// end of the recording.
+func callTook(c *session.Call, end time.Duration) string {
+	if c.Status.Settled() {
+		return view.Took(c.End - c.At)
+	}
+	if c.End != 0 { // the response was lost at c.End
+		end = c.End
+	}
+	return ">" + view.Took(max(end-c.At, 0))
+}
+
+// callTitle returns the title of a call; nested reports whether it is printed below its
+// parent.
+func callTitle(n *view.Node, nested bool) title {
+	t := newTitle(n.Title())
+	t.style, t.fault = term.Bold, callFault(n, nested)
+	return t
+}
+
+// callFault describes the failure and the anomalies of a call, escaped; nested reports
+// whether the call is printed below its parent.
+func callFault(n *view.Node, nested bool) string {
+	c := n.Call
+	var words []string
+	if failure := view.JoinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
+		words = append(words, failure)
+	}
+	if c.Cancel != (session.Ref{}) {
+		words = append(words, cancelWords(c))
+	}
+	if c.Parent != (session.Ref{}) && !nested {
+		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))
+		if c.Guess {
+			words = append(words, "probably")
+		}
+	} else if c.Parent != (session.Ref{}) && c.Guess {
+		words = append(words, "position guessed")
+	}
+	if n.Row.Part.Clash != (session.Ref{}) {
+		words = append(words, fmt.Sprintf("id in use by #%d", n.Row.Part.Clash.Seq))
+	}
+	for i, text := range noteWords {
+		if c.Notes>>i&1 == 1 && text != "" {
+			words = append(words, text)
+		}
+	}
+	if c.Notes&session.NoteStreamEnded != 0 {
+		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
+	}
+	if n.Row.Truncated {
+		words = append(words, "truncated: bytes are missing")
+	}
+	return safe.String(strings.Join(words, ", "))
+}
+
+// noteWords describes the notes of a call, in the order of their bits; "" marks a note
+// that is shown elsewhere.
+var noteWords = []string{
+	"",
+	"progress token in use",
+	"duplicate member",
+	"id or method truncated",
+	"response without an id",
+	"a probe",
+	"requestState lost",
+	"cancellation refused",
+	"no longer tracked",
+	"", // the status of the response shows it
+	"asks for authorization",
+	"", // see cancelWords
+	"", // see view.StreamEndWords
+	"", // the mark shows it
+}
+
+// cancelWords describes which side cancelled a call, and the reason. The mark usually
+// shows the cancellation itself.
+func cancelWords(c *session.Call) string {
+	if c.Notes&session.NoteHungUp != 0 {
+		return view.StreamEndWords(&c.StreamEnd, c.At)
+	}
+	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
+	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
+		text = "cancelled " + text
+	}
+	return view.JoinWords(": ", text, c.CancelReason)
+}
+
+// partTitle returns the title of a message below a call, with its anomalies.
+func partTitle(l *view.Row) title {
+	p := &l.Part
+	var t title
+	switch p.Role {
+	case session.RoleProgress:
+		t.name, t.args = "progress", l.Preview
+	case session.RoleCancel:
+		t.name, t.args = "cancelled", l.Preview
+	case session.RoleInterim, session.RoleResponse, session.RoleLate, session.RoleRepeat:
+		t.name, t.result = responseNames[p.Role], l.Preview
+	default:
+		t = newTitle(l.Title())
+		t.method = ""
+	}
+	t.args, t.result, t.faultStyle = safe.String(t.args), safe.String(t.result), term.Red
+	var words []string
+	if l.Failed && l.Fault != "" {
+		words = append(words, l.Fault)
+	}
+	if p.Late && p.Role != session.RoleLate && p.Role != session.RoleRepeat {
+		words = append(words, "after the end")
+	}
+	if p.Guess && p.Request == (session.Ref{}) {
+		words = append(words, "position guessed")
+	}
+	if p.Clash != (session.Ref{}) {
+		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
+	}
+	if l.Truncated {
+		words = append(words, "truncated: bytes are missing")
+	}
+	t.fault = safe.String(strings.Join(words, ", "))
+	return t
+}
+
+// responseNames names the responses below a call.
+var responseNames = map[session.Role]string{
+	session.RoleInterim: "interim response", session.RoleResponse: "response", session.RoleLate: "late response",
+	session.RoleRepeat: "another response",
+}
+
+// askedWords describes a request embedded in a result.
+func askedWords(e *session.EmbeddedRequest) string {
+	response := "no response"
+	if e.Response != (session.Ref{}) {
+		response = view.JoinWords(" ", fmt.Sprintf("response in #%d", e.Response.Seq), e.Answer)
+	}
+	return safe.String(view.JoinWords(" ", "asks", e.Method, e.Subject) + ": " + response)
+}
+
+// skippedWords describes the entries omitted at one point.
+func skippedWords(e *view.Entry) string {
+	var words []string
+	if e.Roles != nil {
+		for role, n := range e.Roles {
+			if n > 0 {
+				words = append(words, fmt.Sprintf("%d more %s", n, skippedRoles[role]))
+			}
+		}
+	}
+	if e.Calls > 0 {
+		words = append(words, fmt.Sprintf("%d more calls", e.Calls))
+	}
+	return "… " + strings.Join(words, ", ")
+}
+
+// skippedRoles names the roles in counts of omitted entries.
+var skippedRoles = [session.Roles]string{
+	session.RoleInvalid: "invalid", session.RoleRequest: "request", session.RoleRetry: "requests",
+	session.RoleCancel: "cancel", session.RoleProgress: "progress", session.RoleLog: "log",
+	session.RoleNotification: "notifications", session.RoleInterim: "interim responses",
+	session.RoleResponse: "responses", session.RoleLate: "late responses",
+	session.RoleRepeat: "other responses", session.RoleOrphan: "orphans",
+	session.RoleUnmatched: "unmatched", session.RoleUnsolicited: "unsolicited", session.RoleUnread: "unread",
+	session.RoleReplay: "sent again",
 }

@@ -1,4 +1,6 @@
-package main
+// Package listing prints the frames and calls of a recording: in columns for a person, as lines
+// of JSON for a program, and single frames in full.
+package listing
 
 import (
 	"strconv"
@@ -12,12 +14,12 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// An itemPrinter prints the items of a listing as they come, and a summary.
-type itemPrinter interface {
-	item(i *view.Item) error
-	end(s *summary) error
-	// skipHeader omits the column titles.
-	skipHeader()
+// A Printer prints the items of a listing as they come, and a summary.
+type Printer interface {
+	Item(i *view.Item) error
+	End(s *Summary) error
+	// SkipHeader omits the column titles.
+	SkipHeader()
 }
 
 // A rowTable prints rows as they come. Its columns have fixed widths, because the later
@@ -51,14 +53,14 @@ const (
 	clockLayout    = "15:04:05.000"
 )
 
-// clock returns a function that formats the time of day at an offset from start.
-func clock(start time.Time, zone *time.Location) func(time.Duration) string {
+// Clock returns a function that formats the time of day at an offset from start.
+func Clock(start time.Time, zone *time.Location) func(time.Duration) string {
 	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
 }
 
-// withLabel prepares for rows of several recordings: they begin with a label, if it is not
+// WithLabel prepares for rows of several recordings: they begin with a label, if it is not
 // empty, and have the time of day.
-func (t *rowTable) withLabel(label string, when func(time.Duration) string) {
+func (t *rowTable) WithLabel(label string, when func(time.Duration) string) {
 	if label == "" {
 		return
 	}
@@ -91,8 +93,8 @@ func (t *rowTable) room(indent string) int {
 	return max(t.Width-t.fixed()-term.Width(indent), 1)
 }
 
-// skipHeader records that the column titles are printed already.
-func (t *rowTable) skipHeader() { t.started = true }
+// SkipHeader records that the column titles are printed already.
+func (t *rowTable) SkipHeader() { t.started = true }
 
 // header prints the column titles, once.
 func (t *rowTable) header(last string) error {
@@ -134,9 +136,9 @@ func (t *rowTable) write(cells []term.Cell, last title) error {
 	return t.Err
 }
 
-// end prints a summary.
-func (t *rowTable) end(s *summary) error {
-	if t.started && s.label == "" {
+// End prints a summary.
+func (t *rowTable) End(s *Summary) error {
+	if t.started && s.Label == "" {
 		t.Printf("\n")
 	}
 	s.print(t.Printer)

@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"fmt"
@@ -16,13 +16,13 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// textRows prints rows for a person. On a narrow terminal it omits columns.
-type textRows struct {
+// Frames prints rows for a person. On a narrow terminal it omits columns.
+type Frames struct {
 	rowTable
 	http  bool          // the recording has HTTP exchanges
 	ended time.Duration // how long the recording ran
-	// findings are the rules that frames violate, nil if they were not looked for.
-	findings map[uint64][]string
+	// Findings are the rules that frames violate, nil if they were not looked for.
+	Findings map[uint64][]string
 }
 
 const (
@@ -37,8 +37,8 @@ const (
 	wide       = 90
 )
 
-func newTextRows(l *term.Printer, info store.Info) *textRows {
-	t := &textRows{
+func NewFrames(l *term.Printer, info store.Info) *Frames {
+	t := &Frames{
 		rowTable: newRowTable(l, info), http: info.Header.Transport == "http", ended: info.Duration,
 	}
 	t.choose = t.setColumns
@@ -47,7 +47,7 @@ func newTextRows(l *term.Printer, info store.Info) *textRows {
 }
 
 // setColumns selects the columns for the width.
-func (t *textRows) setColumns() {
+func (t *Frames) setColumns() {
 	t.cols = []term.Column{
 		{Title: "NO", Right: true}, {Title: "TIME", Right: true, Rank: 3}, {Title: "EXCH", Right: true, Rank: 6}, {},
 		{Title: "KIND", Rank: 1}, {Title: "REQ", Right: true, Rank: 4}, {Title: "TOOK", Right: true, Rank: 2},
@@ -63,9 +63,9 @@ func (t *textRows) setColumns() {
 	t.omit(leastAbout)
 }
 
-func (t *textRows) item(i *view.Item) error { return t.row(i.Row, i.Deltas) }
+func (t *Frames) Item(i *view.Item) error { return t.Row(i.Row, i.Deltas) }
 
-func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
+func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 	if err := t.header("ABOUT"); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 		took = ">" + view.Took(max(t.ended-p.At, 0))
 	}
 	title, kindStyle := newTitle(r.Title()), term.Plain
-	title.fault = view.JoinWords(", ", strings.Join(t.findings[p.Message.Seq], " "), fault(r), odd(r))
+	title.fault = view.JoinWords(", ", strings.Join(t.Findings[p.Message.Seq], " "), fault(r), odd(r))
 	switch {
 	case r.Failed:
 		kindStyle = term.BoldRed
@@ -96,7 +96,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	}
 	err := t.write([]term.Cell{
 		{Text: strconv.FormatUint(p.Message.Seq, 10), Style: term.Dim}, {Text: t.when(p.At), Style: term.Dim}, {Text: exchange, Style: term.Dim},
-		{Text: arrows[p.Lane], Style: laneStyles[p.Lane]},
+		{Text: Arrows[p.Lane], Style: laneStyles[p.Lane]},
 		{Text: term.Fit(rowKind(r), kindWidth), Style: kindStyle}, {Text: to, Style: term.Dim}, {Text: term.Fit(took, tookWidth), Style: term.Plain}, {Text: size, Style: term.Dim},
 	}, title)
 	for _, d := range deltas {
@@ -109,7 +109,7 @@ func (t *textRows) row(r *view.Row, deltas []*view.Delta) error {
 	return err
 }
 
-var arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
+var Arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
 var laneStyles = [tap.Lanes]term.Style{tap.Lifecycle: term.Dim, tap.ToServer: term.Cyan, tap.ToClient: term.Magenta, tap.Stderr: term.Dim}
 

@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"bytes"
@@ -23,23 +23,23 @@ const (
 	maxPrettyDepth = 64
 )
 
-// A prettyWriter collects a JSON text and prints it on close with one member per line.
+// A Pretty collects a JSON text and prints it on close with one member per line.
 // The order of members, numbers and escapes stay as recorded. Anything else is printed
 // as by a [textWriter].
-type prettyWriter struct {
-	w     io.Writer
-	paint term.Palette
+type Pretty struct {
+	W     io.Writer
+	Paint term.Palette
 	raw   []byte
 	large *textWriter // receives a text that is larger than maxPretty
 }
 
-func (p *prettyWriter) Write(b []byte) (int, error) {
+func (p *Pretty) Write(b []byte) (int, error) {
 	if p.large == nil && len(p.raw)+len(b) <= maxPretty {
 		p.raw = append(p.raw, b...)
 		return len(b), nil
 	}
 	if p.large == nil {
-		p.large = &textWriter{w: p.w}
+		p.large = &textWriter{w: p.W}
 		raw := p.raw
 		p.raw = nil
 		if _, err := p.large.Write(raw); err != nil {
@@ -49,16 +49,16 @@ func (p *prettyWriter) Write(b []byte) (int, error) {
 	return p.large.Write(b)
 }
 
-func (p *prettyWriter) close() error {
+func (p *Pretty) Close() error {
 	if p.large != nil {
-		return errors.Join(p.large.close(), p.hint("larger than "+view.Size(int64(maxPretty))))
+		return errors.Join(p.large.Close(), p.hint("larger than "+view.Size(int64(maxPretty))))
 	}
 	if !jsonrpc.Valid(p.raw, maxPrettyDepth) {
-		t := &textWriter{w: p.w}
+		t := &textWriter{w: p.W}
 		if _, err := t.Write(p.raw); err != nil {
 			return err
 		}
-		err := t.close()
+		err := t.Close()
 		if err == nil && jsonrpc.Valid(p.raw, jsonrpc.MaxDepth) {
 			err = p.hint(fmt.Sprintf("nested more than %d levels deep", maxPrettyDepth))
 		}
@@ -66,15 +66,15 @@ func (p *prettyWriter) close() error {
 	}
 	out := pretty.PrettyOptions(p.raw, &pretty.Options{Indent: "  "})
 	out = appendSafe(make([]byte, 0, len(out)), out, safe.AppendEscape)
-	if p.paint.On {
+	if p.Paint.On {
 		out = pretty.Color(out, jsonColors)
 	}
-	_, err := p.w.Write(out)
+	_, err := p.W.Write(out)
 	return err
 }
 
-func (p *prettyWriter) hint(why string) error {
-	_, err := fmt.Fprintf(p.w, "… not indented: %s; use --raw for the exact bytes\n", why)
+func (p *Pretty) hint(why string) error {
+	_, err := fmt.Fprintf(p.W, "… not indented: %s; use --raw for the exact bytes\n", why)
 	return err
 }
 
@@ -109,7 +109,7 @@ func (s *screenWriter) Write(b []byte) (int, error) {
 	}
 	s.left = 0
 	head = append(bytes.ToValidUTF8(head, nil),
-		fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", view.Size(int64(maxScreen)))...)
+		fmt.Sprintf("\n… only the first %s is shown; use --raw for all of it\n", view.Size(int64(MaxScreen)))...)
 	if _, err := s.w.Write(head); err != nil {
 		return 0, err
 	}
@@ -148,8 +148,8 @@ func (t *textWriter) Write(text []byte) (int, error) {
 	}
 }
 
-// close ends the last line.
-func (t *textWriter) close() error {
+// Close ends the last line.
+func (t *textWriter) Close() error {
 	out := appendSafe(nil, t.rest, appendRune)
 	if t.partial || len(out) > 0 {
 		out = append(out, '\n')

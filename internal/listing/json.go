@@ -1,4 +1,4 @@
-package main
+package listing
 
 import (
 	"bufio"
@@ -187,17 +187,17 @@ func newJSONDelta(d *view.Delta) *jsonDelta {
 	return j
 }
 
-// jsonItems prints items for a program. Calls within another call come after it.
-type jsonItems struct {
-	w         *bufio.Writer
-	ended     func() time.Duration // how long the recording ran
-	recording string               // "" if there is only one
-	payload   *store.Recording     // provides the bytes of frames, or nil
+// JSON prints items for a program. Calls within another call come after it.
+type JSON struct {
+	W         *bufio.Writer
+	Ended     func() time.Duration // how long the recording ran
+	Recording string               // "" if there is only one
+	Payload   *store.Recording     // provides the bytes of frames, or nil
 }
 
-// item implements [itemPrinter]. It omits open calls and their messages, because a call is
+// Item implements [Printer]. It omits open calls and their messages, because a call is
 // printed once, when it has ended.
-func (p *jsonItems) item(i *view.Item) error {
+func (p *JSON) Item(i *view.Item) error {
 	switch {
 	case i.Open:
 		return nil
@@ -215,10 +215,10 @@ func (p *jsonItems) item(i *view.Item) error {
 	return nil
 }
 
-func (p *jsonItems) call(n *view.Node) error {
-	j := newJSONCall(n, p.ended())
-	j.Recording = p.recording
-	if err := term.WriteJSON(p.w, j); err != nil {
+func (p *JSON) call(n *view.Node) error {
+	j := newJSONCall(n, p.Ended())
+	j.Recording = p.Recording
+	if err := term.WriteJSON(p.W, j); err != nil {
 		return err
 	}
 	for _, kid := range n.Kids {
@@ -229,27 +229,27 @@ func (p *jsonItems) call(n *view.Node) error {
 	return nil
 }
 
-func (p *jsonItems) row(r *view.Row, deltas []*view.Delta) error {
+func (p *JSON) row(r *view.Row, deltas []*view.Delta) error {
 	j := newJSONRow(r, "row", deltas)
-	j.Recording = p.recording
-	if p.payload == nil {
-		return term.WriteJSON(p.w, j)
+	j.Recording = p.Recording
+	if p.Payload == nil {
+		return term.WriteJSON(p.W, j)
 	}
 	j.Type = "frame"
 	b, err := safe.JSON(j)
 	if err != nil {
 		return err
 	}
-	f, err := p.payload.Frame(j.Seq)
+	f, err := p.Payload.Frame(j.Seq)
 	if err != nil {
 		return err
 	}
-	return text.WriteRaw(p.w, b, f, p.payload.WriteRaw)
+	return text.WriteRaw(p.W, b, f, p.Payload.WriteRaw)
 }
 
-func (p *jsonItems) skipHeader() {}
+func (p *JSON) SkipHeader() {}
 
-func (p *jsonItems) end(s *summary) error { return writeJSONSummary(p.w, s, p.recording) }
+func (p *JSON) End(s *Summary) error { return writeJSONSummary(p.W, s, p.Recording) }
 
 // jsonSummary is the last line of `show --json`.
 type jsonSummary struct {
@@ -268,15 +268,15 @@ type jsonSummary struct {
 }
 
 // writeJSONSummary prints the unanswered requests and the totals.
-func writeJSONSummary(w io.Writer, s *summary, recording string) error {
+func writeJSONSummary(w io.Writer, s *Summary, recording string) error {
 	out := jsonSummary{
 		V: text.Version, Type: "summary", Frames: s.Frames, Bytes: s.Bytes, Errors: s.Errors,
-		Duration: int64(s.info.Duration), Status: s.info.Status.String(), Gaps: s.info.Gaps, Recording: recording,
+		Duration: int64(s.Info.Duration), Status: s.Info.Status.String(), Gaps: s.Info.Gaps, Recording: recording,
 	}
-	if s.byCall && !s.partial {
+	if s.ByCall && !s.Partial {
 		out.Calls = &s.Calls
 	}
-	if s.selected {
+	if s.Selected {
 		out.Shown = &s.Shown
 		return term.WriteJSON(w, out)
 	}
@@ -307,11 +307,11 @@ func writeJSONSummary(w io.Writer, s *summary, recording string) error {
 	return term.WriteJSON(w, out)
 }
 
-// writeJSON prints the frame with its bytes.
-func (one *oneFrame) writeJSON(w *bufio.Writer) error {
-	j := newJSONRow(&one.row, "frame", nil)
+// WriteJSON prints the frame with its bytes.
+func (one *One) WriteJSON(w *bufio.Writer) error {
+	j := newJSONRow(&one.Row, "frame", nil)
 	for i := range j.Parts {
-		if r, ok := one.responses[j.Parts[i].Index]; ok {
+		if r, ok := one.Responses[j.Parts[i].Index]; ok {
 			ns := int64(r.Latency)
 			j.Parts[i].Response, j.Parts[i].Latency = r.Message.Seq, &ns
 		}
@@ -323,7 +323,7 @@ func (one *oneFrame) writeJSON(w *bufio.Writer) error {
 	if err != nil {
 		return err
 	}
-	return text.WriteRaw(w, b, one.frame, one.rec.WriteRaw)
+	return text.WriteRaw(w, b, one.Frame, one.rec.WriteRaw)
 }
 
 // jsonCall is a call in `show --calls --json`. The names are stable.
