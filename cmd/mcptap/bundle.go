@@ -162,7 +162,7 @@ func (o *bundleOptions) write(
 	if err != nil {
 		return err
 	}
-	extendLive(&was, a.now())
+	was.ExtendLive(a.now())
 	info.Duration = max(info.Duration, was.Duration)
 	about := bundle.About{
 		Header: info.Header, Status: was.Status.String(), Duration: info.Duration, Gaps: info.Gaps,

@@ -48,17 +48,9 @@ func (t *diffText) report(r *diff.Report) {
 		t.class(r, diff.Class(c))
 	}
 	t.Printf("\n")
-	for _, line := range term.FoldHard(safe.String(r.Summary), t.textWidth()) {
+	for _, line := range term.FoldHard(safe.String(r.Summary), t.TextWidth(120)) {
 		t.Printf("%s\n", t.Paint(line, term.Bold))
 	}
-}
-
-// textWidth is the width of a line of prose.
-func (t *diffText) textWidth() int {
-	if t.Width == 0 {
-		return 100
-	}
-	return min(t.Width, 120)
 }
 
 // side describes a session in a line.
@@ -123,7 +115,7 @@ func (t *diffText) difference(d *diff.Difference) {
 	if times := diffreport.Times(d); times != "" {
 		text += "; " + times
 	}
-	for i, line := range term.FoldHard(text+" · "+d.By, t.textWidth()-4) {
+	for i, line := range term.FoldHard(text+" · "+d.By, t.TextWidth(120)-4) {
 		indent := "  "
 		if i > 0 {
 			indent = "    "

@@ -119,7 +119,7 @@ func (o *lsOptions) run(a *app, words []string) error {
 		infos = infos[:min(o.limit, len(infos))]
 	}
 	for i := range infos {
-		extendLive(&infos[i], a.now())
+		infos[i].ExtendLive(a.now())
 	}
 	w := bufio.NewWriter(a.stdout)
 	if o.json {

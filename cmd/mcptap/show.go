@@ -322,6 +322,6 @@ func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, 
 	if a.terminal() != nil {
 		one.Limit = listing.MaxScreen
 	}
-	extendLive(&one.Info, a.now())
+	one.Info.ExtendLive(a.now())
 	return one, nil
 }

@@ -297,7 +297,7 @@ func (s *several) interrupted() error {
 		}
 		info, infoErr := f.rec.Info()
 		if infoErr == nil {
-			extendLive(&info, f.now())
+			info.ExtendLive(f.now())
 			infoErr = f.finishCalls(info)
 		}
 		err = errors.Join(err, infoErr, f.w.Flush())

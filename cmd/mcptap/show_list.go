@@ -87,7 +87,7 @@ func (l *lister) printer(a *app, info store.Info) listing.Printer {
 		calls.WithLabel(l.label, when)
 		return calls
 	}
-	extendLive(&info, a.now())
+	info.ExtendLive(a.now())
 	frames := listing.NewFrames(a.printer(l.w), info)
 	frames.Findings = l.Findings
 	frames.WithLabel(l.label, when)
@@ -110,7 +110,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	if err != nil {
 		return err
 	}
-	extendLive(&info, l.now())
+	info.ExtendLive(l.now())
 	survey.End(info.Duration)
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
@@ -182,7 +182,7 @@ func (l *lister) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	extendLive(&info, l.now())
+	info.ExtendLive(l.now())
 	if err := l.finishCalls(info); err != nil {
 		return err
 	}

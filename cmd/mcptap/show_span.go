@@ -99,7 +99,7 @@ func (o *showOptions) moments(a *app) (since, until *moment, err error) {
 
 // span returns the span of --since and --until in a recording.
 func (o *showOptions) span(a *app, info store.Info) (view.Span, error) {
-	extendLive(&info, a.now())
+	info.ExtendLive(a.now())
 	s := view.Whole
 	since, until, err := o.moments(a)
 	switch {

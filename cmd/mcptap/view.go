@@ -3,21 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/view"
 )
-
-// extendLive sets the duration of a live recording to the time until now, so that
-// pending requests show how long they have waited.
-func extendLive(info *store.Info, now time.Time) {
-	if info.Status == store.Live {
-		info.Duration = max(info.Duration, now.Sub(info.Header.Start))
-	}
-}
 
 // salvage exports the readable part of a recording and reports what is missing.
 func salvage(a *app, path string, write func(recording.Source) error) error {

@@ -96,6 +96,16 @@ type Printer struct {
 	Err   error
 }
 
+// TextWidth returns the width of a line of prose: at most most columns, and 100 if lines are
+// unlimited.
+func (l *Printer) TextWidth(most int) int {
+	if l.Width == 0 {
+		return 100
+	}
+	return min(l.Width, most)
+}
+
+// Printf prints a text.
 func (l *Printer) Printf(format string, args ...any) {
 	if l.Err == nil {
 		_, l.Err = fmt.Fprintf(l.W, format, args...)

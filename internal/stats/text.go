@@ -1,4 +1,4 @@
-package main
+package stats
 
 import (
 	"fmt"
@@ -15,12 +15,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A statsText prints statistics for a person.
-type statsText struct {
+// A printer prints statistics for a person.
+type printer struct {
 	*term.Printer
 }
 
-func (t *statsText) print(m *measured) {
+// Print prints the statistics for a person.
+func (m *Report) Print(l *term.Printer) error {
+	t := printer{l}
 	all := m.all()
 	h := newHistogram(all)
 	if len(m.groups) > 0 {
@@ -31,14 +33,15 @@ func (t *statsText) print(m *measured) {
 	t.waiting(m)
 	t.histogram(&h, all.Count())
 	t.sum(m)
+	return l.Err
 }
 
 // narrow reports whether the line is too narrow for whole methods and for a column per
 // kind of failure.
-func (t *statsText) narrow() bool { return t.Width > 0 && t.Width < 100 }
+func (t *printer) narrow() bool { return t.Width > 0 && t.Width < 100 }
 
 // groups prints a row per group.
-func (t *statsText) groups(m *measured, h *histogram) {
+func (t *printer) groups(m *Report, h *histogram) {
 	cols := []term.Column{
 		{Title: "CALL", Least: 24},
 		{Title: "CALLS", Right: true},
@@ -58,9 +61,9 @@ func (t *statsText) groups(m *measured, h *histogram) {
 	}
 	var rows [][]term.Cell
 	for _, g := range m.groups {
-		row := statsGroupRow(g, m.top.Latency.Sum(), h)
+		row := groupRow(g, m.Top.Latency.Sum(), h)
 		if t.narrow() {
-			row[0].Text = statsGroupName(g, true)
+			row[0].Text = groupName(g, true)
 			row[2].Text, row[3].Text = countCell(g.Statuses.Errors()), ""
 		} else if t.Width > 0 { // one long name should not cost all a column
 			row[0].Text = term.Fit(row[0].Text, t.Width/4)
@@ -76,10 +79,10 @@ func (t *statsText) groups(m *measured, h *histogram) {
 	}
 }
 
-func statsGroupRow(g *session.StatsGroup, time time.Duration, h *histogram) []term.Cell {
+func groupRow(g *session.StatsGroup, time time.Duration, h *histogram) []term.Cell {
 	s, l := &g.Statuses, &g.Latency
 	row := []term.Cell{
-		{Text: statsGroupName(g, false), Style: term.Bold}, {Text: countCell(s.Calls()), Style: term.Plain},
+		{Text: groupName(g, false), Style: term.Bold}, {Text: countCell(s.Calls()), Style: term.Plain},
 		{Text: countCell(s[session.CallError]), Style: term.Red}, {Text: countCell(s[session.CallToolError]), Style: term.Red}, {Text: countCell(s.Cancelled()), Style: term.Red}, {Text: countCell(s.Unanswered()), Style: term.Red},
 		{}, {}, {}, {}, {}, {},
 		{Text: view.Size(g.BytesToServer), Style: term.Dim}, {Text: view.Size(g.BytesToClient), Style: term.Dim}, {Text: h.spark(l), Style: term.Plain},
@@ -118,9 +121,9 @@ func formatShare(part, whole time.Duration) string {
 	return "<0.1%"
 }
 
-// statsGroupName returns the name of a group, escaped. The short form has a word for
+// groupName returns the name of a group, escaped. The short form has a word for
 // methods that take a name.
-func statsGroupName(g *session.StatsGroup, short bool) string {
+func groupName(g *session.StatsGroup, short bool) string {
 	method := g.Method
 	if short && g.Name != "" {
 		method = map[string]string{"tools/call": "tool", "tools/invoke": "tool", "prompts/get": "prompt"}[method]
@@ -129,12 +132,12 @@ func statsGroupName(g *session.StatsGroup, short bool) string {
 	if g.Others {
 		name = "(others)"
 	}
-	return statsCallName(g.Lane, g.Nested, name)
+	return callName(g.Lane, g.Nested, name)
 }
 
-// statsCallName returns the name of a call, marked with its sender and whether it was
+// callName returns the name of a call, marked with its sender and whether it was
 // nested.
-func statsCallName(lane tap.Lane, nested bool, name string) string {
+func callName(lane tap.Lane, nested bool, name string) string {
 	mark := listing.Arrows[lane] + " "
 	if nested {
 		mark = "↳ " + mark
@@ -144,7 +147,7 @@ func statsCallName(lane tap.Lane, nested bool, name string) string {
 
 // calls prints some calls with their first frames, and how many more there are. With
 // several recordings, each call names its own.
-func (t *statsText) calls(title string, calls []session.StatsCall, several bool, more uint64) {
+func (t *printer) calls(title string, calls []session.StatsCall, several bool, more uint64) {
 	if len(calls) == 0 {
 		return
 	}
@@ -156,10 +159,10 @@ func (t *statsText) calls(title string, calls []session.StatsCall, several bool,
 		if several {
 			recording = safe.String(c.Recording)
 		}
-		name := statsCallName(c.Lane, c.Parent != (session.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
+		name := callName(c.Lane, c.Parent != (session.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
 		rows = append(rows, []term.Cell{
 			{Text: view.Took(c.Took), Style: term.Bold}, {Text: recording, Style: term.Plain}, {Text: "#" + strconv.FormatUint(c.Ref.Seq, 10), Style: term.Dim},
-			{Text: name, Style: term.Plain}, {Text: statsCallState(c), Style: term.Plain},
+			{Text: name, Style: term.Plain}, {Text: callState(c), Style: term.Plain},
 		})
 	}
 	t.Table(cols, rows)
@@ -169,8 +172,8 @@ func (t *statsText) calls(title string, calls []session.StatsCall, several bool,
 	t.Printf("\n")
 }
 
-// statsCallState returns the state of a call, and its parent.
-func statsCallState(c *session.StatsCall) string {
+// callState returns the state of a call, and its parent.
+func callState(c *session.StatsCall) string {
 	var words []string
 	switch c.Status {
 	case session.CallDone:
@@ -198,15 +201,15 @@ func statsCallState(c *session.StatsCall) string {
 // mostWaiting limits the unanswered calls that are listed.
 const mostWaiting = 10
 
-func (t *statsText) waiting(m *measured) {
+func (t *printer) waiting(m *Report) {
 	calls := m.Waiting()
 	calls = calls[:min(len(calls), mostWaiting)]
-	n := m.top.Statuses.Unanswered() + m.nested.Statuses.Unanswered()
+	n := m.Top.Statuses.Unanswered() + m.nested.Statuses.Unanswered()
 	t.calls("UNANSWERED", calls, m.recordings > 1, n-uint64(len(calls)))
 }
 
 // histogram draws the latencies of all calls.
-func (t *statsText) histogram(h *histogram, total uint64) {
+func (t *printer) histogram(h *histogram, total uint64) {
 	if total == 0 {
 		return
 	}
@@ -233,9 +236,9 @@ func (t *statsText) histogram(h *histogram, total uint64) {
 }
 
 // sum prints the totals.
-func (t *statsText) sum(m *measured) {
+func (t *printer) sum(m *Report) {
 	both := m.statuses()
-	head := term.Plural(m.top.Statuses.Calls(), "call", "calls")
+	head := term.Plural(m.Top.Statuses.Calls(), "call", "calls")
 	if n := m.nested.Statuses.Calls(); n > 0 {
 		head += fmt.Sprintf(" and %d within them", n)
 	}
@@ -252,7 +255,7 @@ func (t *statsText) sum(m *measured) {
 		}
 	}
 	t.Printf("%s\n", strings.Join(parts, ", "))
-	line := fmt.Sprintf("%s in calls, %s recorded", view.Took(m.top.Latency.Sum()), view.Took(m.duration))
+	line := fmt.Sprintf("%s in calls, %s recorded", view.Took(m.Top.Latency.Sum()), view.Took(m.duration))
 	if m.recordings > 1 {
 		line += fmt.Sprintf(" in %d recordings", m.recordings)
 	}
@@ -268,7 +271,7 @@ func (t *statsText) sum(m *measured) {
 }
 
 // start prints how long after the start of a recording something happened.
-func (t *statsText) start(what string, l *session.Latencies, recordings int) {
+func (t *printer) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
 	case recordings == 1:

@@ -1,9 +1,6 @@
-package main
+package stats
 
 import (
-	"bufio"
-	"context"
-	"errors"
 	"io"
 	"strconv"
 
@@ -11,41 +8,8 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 
 	safe "github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
-
-// runContext prints what servers cost the context of a model.
-func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) error {
-	found, err := new(measured).find(a, args)
-	if err != nil {
-		return err
-	}
-	var c check.Context
-	for _, one := range found {
-		rec, err := store.Open(one.path)
-		if err != nil {
-			return err
-		}
-		var tracker session.Tracker
-		for f, err := range readFrames(ctx, rec, 0, false) {
-			if err != nil {
-				return err
-			}
-			if e := tracker.Add(&f); one.session == 0 || e.Session == one.session {
-				c.Add(e)
-			}
-		}
-	}
-	w := bufio.NewWriter(a.stdout)
-	if o.json {
-		err = writeContextJSON(w, &c)
-	} else {
-		err = o.writeContext(a, w, &c)
-	}
-	return errors.Join(err, w.Flush())
-}
 
 // tokens returns an estimated number of tokens.
 func tokens(s check.Size) string { return "~" + strconv.Itoa(s.Tokens) }
@@ -62,8 +26,8 @@ func size(s check.Size) string {
 // widen the table. --json has the whole name.
 func contextName(name string) string { return term.Fit(safe.String(name), 64) }
 
-func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error {
-	l := a.printer(w)
+// PrintContext prints what servers cost the context of a model.
+func PrintContext(l *term.Printer, c *check.Context) error {
 	for _, list := range c.Lists() {
 		name := list.Server
 		if name == "" {
@@ -113,7 +77,7 @@ func (o *statsOptions) writeContext(a *app, w io.Writer, c *check.Context) error
 		l.Printf("no tools/list and no results of tools\n")
 		return l.Err
 	}
-	for _, line := range term.Fold("Tokens are estimated: "+check.TokenMethod+".", textWidth(a)) {
+	for _, line := range term.Fold("Tokens are estimated: "+check.TokenMethod+".", l.TextWidth(100)) {
 		l.Printf("%s\n", line)
 	}
 	return l.Err
@@ -143,7 +107,7 @@ type contextJSON struct {
 	MaxFrame     uint64 `json:"max_frame,omitempty"`
 }
 
-func writeContextJSON(w io.Writer, c *check.Context) error {
+func WriteContextJSON(w io.Writer, c *check.Context) error {
 	for _, l := range c.Lists() {
 		if err := term.WriteJSON(w, contextJSON{
 			V: 1, Type: "list", Server: l.Server, Tools: len(l.Tools), Bytes: l.Whole.Bytes, Tokens: l.Whole.Tokens, Instructions: l.Instructions.Bytes,
