@@ -149,8 +149,16 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"internal/junit": {never: pure},
+	// It reads what package diff compares.
+	"diff/load": {
+		ours: []string{"diff", "diff/report", "internal/hint", "internal/term", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
 	"diff/report": {
-		ours:  []string{"internal/junit", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
+		ours:  []string{"internal/junit", "internal/term", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
 		never: pure,
 	},
 	"mock": {
@@ -167,6 +175,22 @@ var floors = map[string]floor{
 		never: map[string]string{
 			"net/http": "recordings are files",
 			"os/exec":  "recordings are files",
+		},
+	},
+	// Frames and calls as lines, for a person and for a program.
+	"internal/listing": {
+		ours:  []string{"internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		third: []string{"github.com/tidwall/pretty"},
+		never: map[string]string{
+			"net/http": "it prints recordings",
+			"os/exec":  "it prints recordings",
+		},
+	},
+	"internal/stats": {
+		ours: []string{"check", "internal/listing", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/session", "tap/text", "tap/view"},
+		never: map[string]string{
+			"net/http": "it measures recordings",
+			"os/exec":  "it measures recordings",
 		},
 	},
 	// Atomic replacement of files, for recordings and reports.
@@ -224,7 +248,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/listing", "internal/stats", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

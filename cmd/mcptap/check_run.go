@@ -8,10 +8,9 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
-	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/tap/view"
 )
 

@@ -12,13 +12,11 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
-	"github.com/mcptap/mcptap/internal/term"
-
-	safe "github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/tap/view"
-
 	checkreport "github.com/mcptap/mcptap/check/report"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // checkFormats are the values of --format.

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/diff/load"
+	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
-	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 )
 
@@ -147,6 +147,9 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	return opt, set, err
 }
 
+// diffHeap is heapGoal for comparisons.
+const diffHeap = 360 << 20
+
 func (o *diffOptions) run(ctx context.Context, a *app, first, second string) error {
 	opt, set, err := o.check()
 	if err != nil {
@@ -156,9 +159,9 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if debug.SetMemoryLimit(-1) == heapGoal {
 		debug.SetMemoryLimit(diffHeap)
 	}
-	d := differ{a: a, ctx: ctx, opt: opt, set: &set}
+	d := load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}
 	if o.only != "" {
-		if d.only, err = a.parseOnly(o.only); err != nil {
+		if d.Only, err = a.parseOnly(o.only); err != nil {
 			return err
 		}
 	}
@@ -167,24 +170,24 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		if len(o.baselines) > 0 {
 			err = errors.New("--baseline cannot be used with directories")
 		} else {
-			err = d.directories(first, second)
+			err = d.Directories(first, second)
 		}
 	case dirs[0] || dirs[1]:
 		err = hint.With(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
 	default:
-		err = d.recordings(first, second, o.baselines)
+		err = d.Recordings(first, second, o.baselines)
 	}
 	if err != nil {
 		return err
 	}
-	if err := d.checkOnly(o.only); err != nil {
+	if err := checkOnly(d.Only, o.only); err != nil {
 		a.say("warning: " + err.Error())
 	}
 	if err := o.write(a, &set, nil); err != nil {
 		return err
 	}
 	o.warn(a, &opt)
-	if len(d.skipped) > 0 {
+	if len(d.Skipped) > 0 {
 		return exitCode(exitFailure)
 	}
 	if set.Failed() {
@@ -221,7 +224,7 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer
 		case "junit":
 			err = errors.Join(err, diffreport.JUnit(out, set))
 		default:
-			err = errors.Join(err, printDiff(l, set))
+			err = errors.Join(err, diffreport.Text(l, set))
 		}
 		return errors.Join(err, out.Flush())
 	}
@@ -229,4 +232,28 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer
 		return to(a.printer(a.stdout))
 	}
 	return recording.WriteFile(o.out, func(w io.Writer) error { return to(&term.Printer{W: w}) })
+}
+
+// checkOnly returns an error if --only was given and no frame matched it.
+func checkOnly(only *load.Only, text string) error {
+	if only == nil || only.Matched {
+		return nil
+	}
+	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
+}
+
+// parseOnly reads --only.
+func (a *app) parseOnly(text string) (*load.Only, error) {
+	frames, ok, err := parseRanges(strings.Fields(text))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--only: %w", err)
+	case ok && len(frames) > 0:
+		return &load.Only{Frames: frames}, nil
+	}
+	f, err := a.parseFilter(text)
+	if err == nil {
+		err = withoutFindings(f)
+	}
+	return &load.Only{Filter: f}, err
 }

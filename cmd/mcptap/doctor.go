@@ -15,13 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/tap/view"
-
 	clients "github.com/mcptap/mcptap/wrap"
 )
 

@@ -12,10 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
-	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 )

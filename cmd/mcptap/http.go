@@ -27,7 +27,6 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"

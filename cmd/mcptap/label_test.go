@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/hint"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/text"

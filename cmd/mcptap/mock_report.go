@@ -17,11 +17,10 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/junit"
 	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/tap/text"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // mockReportOptions are the flags that say what is reported, and what is a failure.

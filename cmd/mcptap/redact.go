@@ -15,15 +15,13 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/tap/text"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
-
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const redactLong = `Copies a recording and replaces secrets by pseudonyms. Equal secrets get equal

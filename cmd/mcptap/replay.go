@@ -11,12 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/diff/load"
+	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
-
-	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
@@ -176,9 +175,9 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	opt.Check = ctx.Err
-	r := replayer{o: o, a: a, ctx: ctx, d: differ{a: a, ctx: ctx, opt: opt, set: &set}, play: play}
+	r := replayer{o: o, a: a, ctx: ctx, d: load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}, play: play}
 	if o.diff.only != "" {
-		if r.d.only, err = a.parseOnly(o.diff.only); err != nil {
+		if r.d.Only, err = a.parseOnly(o.diff.only); err != nil {
 			return err
 		}
 	}
@@ -215,27 +214,27 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 
 // report compares the two recordings and writes the report.
 func (r *replayer) report(set *diffreport.Set) error {
-	r.d.only = nil // the calls were chosen in the first one
-	r.d.opt.Lost = lostRequests(r.notes)
-	made, err := r.d.open(r.made)
+	r.d.Only = nil // the calls were chosen in the first one
+	r.d.Opt.Lost = lostRequests(r.notes)
+	made, err := r.d.Load(r.made)
 	if err != nil {
 		return err
 	}
-	bs, err := r.d.sessions(made)
+	bs, err := r.d.Sessions(made)
 	if err != nil {
 		return err
 	}
-	more, err := r.d.baselines(r.o.diff.baselines)
+	more, err := r.d.Baselines(r.o.diff.baselines)
 	if err != nil {
 		return err
 	}
-	if err := r.d.pairs(r.old, bs, more); err != nil {
+	if err := r.d.Pairs(r.old, bs, more); err != nil {
 		return err
 	}
 	if err := r.o.diff.write(r.a, set, r.head()); err != nil {
 		return err
 	}
-	r.o.diff.warn(r.a, &r.d.opt)
+	r.o.diff.warn(r.a, &r.d.Opt)
 	if r.o.update && r.differs(set) {
 		return r.update()
 	}
@@ -274,7 +273,7 @@ func (r *replayer) update() error {
 		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return exitCode(exitNo)
 	}
-	if !r.o.yes && !r.a.ask("Replace "+safe.String(r.from.name)+" by the new recording?") {
+	if !r.o.yes && !r.a.ask("Replace "+safe.String(r.from.Name)+" by the new recording?") {
 		r.a.say("nothing was replaced")
 		return exitCode(exitNo)
 	}
@@ -283,7 +282,7 @@ func (r *replayer) update() error {
 		return err
 	}
 	made.SetMaxRaw(math.MaxInt64)
-	if r.from.text {
+	if r.from.Text {
 		err = recording.SaveText(r.ctx, r.arg, made)
 	} else {
 		err = r.rewriteRecording(made)
@@ -301,8 +300,8 @@ func (r *replayer) rewriteRecording(made *store.Recording) error {
 		return err
 	}
 	h := info.Header
-	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
-	return recording.Save(r.from.path, func(name string) error {
+	h.ID, h.Label = r.from.Info.Header.ID, r.from.Info.Header.Label
+	return recording.Save(r.from.Path, func(name string) error {
 		return recording.Copy(r.ctx, name, h, made, nil)
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/diff/load"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay/client"
@@ -29,11 +29,11 @@ type replayer struct {
 	o    *replayOptions
 	a    *app
 	ctx  context.Context
-	d    differ
+	d    load.Differ
 	play client.Options
 
 	arg      string
-	from     *compared
+	from     *load.Recording
 	plan     *client.Plan // nil once it was played
 	requests int          // in the plan
 	old      []*diff.Session
@@ -58,11 +58,11 @@ func (r *replayer) read(name string) (err error) {
 		err := errors.New("--update cannot replace the recording in a bundle")
 		return hint.With(err, "`mcptap import` makes a recording of it")
 	}
-	if r.from, err = r.d.open(name); err != nil {
+	if r.from, err = r.d.Load(name); err != nil {
 		return err
 	}
-	ahead := frameCache{from: r.from} // one read for many: to read one frame takes as long
-	planner := client.NewPlanner(ahead.get)
+	ahead := load.FrameCache{From: r.from} // one read for many: to read one frame takes as long
+	planner := client.NewPlanner(ahead.Get)
 	seen := planner.Add
 	if r.chosen != nil {
 		seen = func(e *session.Entry, marked bool) {
@@ -70,21 +70,21 @@ func (r *replayer) read(name string) (err error) {
 			r.choose(e, marked)
 		}
 	}
-	if r.old, err = r.d.read(r.from, seen); err != nil {
+	if r.old, err = r.d.Read(r.from, seen); err != nil {
 		return err
 	}
-	if err := r.d.checkOnly(r.o.diff.only); err != nil {
+	if err := checkOnly(r.d.Only, r.o.diff.only); err != nil {
 		return err
 	}
 	if len(r.old) > 1 {
 		return hint.With(fmt.Errorf("%s has %s; name one to play", term.Quote(name), term.Plural(len(r.old), "session", "sessions")),
 			"such as "+name+"#1")
 	}
-	if r.o.update && r.from.session > 0 {
+	if r.o.update && r.from.Session > 0 {
 		return hint.With(errors.New("--update would also replace the other sessions of the recording"),
 			"`mcptap export "+name+" -o FILE` writes one session")
 	}
-	r.plan = planner.Plan(r.d.only != nil)
+	r.plan = planner.Plan(r.d.Only != nil)
 	if r.requests = r.plan.Requests(); r.plan.Steps() == 0 {
 		return hint.With(fmt.Errorf("%s has no session to play", term.Quote(name)), "`mcptap show` lists its contents")
 	}
@@ -159,13 +159,13 @@ func (r *replayer) unreached(e *client.ReachError) error {
 func (r *replayer) header(command []string) tap.Header {
 	label := r.o.label
 	if label == "" {
-		label = r.from.info.Header.Label
+		label = r.from.Info.Header.Label
 	}
 	dir, _ := os.Getwd()
 	return tap.Header{
 		Label: label, Transport: "stdio", Command: command, Dir: dir,
 		Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		ReplayOf: cmp.Or(r.from.info.Header.ID, "a file"),
+		ReplayOf: cmp.Or(r.from.Info.Header.ID, "a file"),
 	}
 }
 
@@ -225,7 +225,7 @@ func (r *replayer) head() func(*term.Printer) error {
 }
 
 func (r *replayer) jsonHead(l *term.Printer) error {
-	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
+	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.Name, ID: r.id, Path: r.made, Requests: r.requests})
 	for _, n := range r.notes {
 		if err == nil {
 			line := jsonReplayNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}

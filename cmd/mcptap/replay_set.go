@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/diff/load"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -102,10 +102,10 @@ func (r *replayer) choose(e *session.Entry, marked bool) {
 }
 
 // find looks in the new recording for the responses to what was sent.
-func (r *replayer) find(made *compared) error {
+func (r *replayer) find(made *load.Recording) error {
 	var tracker session.Tracker
 	at := map[session.Ref]*resent{}
-	return made.each(r.ctx, func(f *tap.Frame) error {
+	return made.Each(r.ctx, func(f *tap.Frame) error {
 		e := tracker.Add(f)
 		for i := range e.Parts {
 			p := &e.Parts[i]
@@ -127,7 +127,7 @@ func (r *replayer) find(made *compared) error {
 
 // writeResent shows each response next to the recorded one.
 func (r *replayer) writeResent() error {
-	made, err := r.d.open(r.made)
+	made, err := r.d.Load(r.made)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ type jsonResent struct {
 }
 
 // writeOne shows one of them, and reports whether the response is a success.
-func (r *replayer) writeOne(x *resent, made *compared) (ok bool, err error) {
+func (r *replayer) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
 	then, err := payloadOf(r.from, x.recorded)
 	if err != nil {
 		return false, err
@@ -212,11 +212,11 @@ func textOf(b []byte) *string {
 }
 
 // payloadOf loads a response, nil for none.
-func payloadOf(from *compared, p session.Part) ([]byte, error) {
+func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 	if p.Message == (session.Ref{}) {
 		return nil, nil
 	}
-	f, err := from.rec.Frame(p.Message.Seq)
+	f, err := from.Rec.Frame(p.Message.Seq)
 	if err != nil {
 		return nil, err
 	}

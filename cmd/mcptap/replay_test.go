@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/diff/load"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/replay/client"
 )
@@ -12,7 +13,7 @@ import (
 // TestReplayHeadIsEscaped: what a server says cannot move the cursor of whoever reads
 // about it, in neither form.
 func TestReplayHeadIsEscaped(t *testing.T) {
-	r := replayer{o: &replayOptions{}, from: &compared{name: "notes"}}
+	r := replayer{o: &replayOptions{}, from: &load.Recording{Name: "notes"}}
 	for range maxReplayNotes + 2 {
 		r.notes = append(r.notes, client.Note{Kind: client.NoteUnknown, Method: "x\x1b[2J", Text: "it asked x\x1b[2J\r\n\u202e"})
 	}

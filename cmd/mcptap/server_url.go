@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/tap"

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/hint"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"

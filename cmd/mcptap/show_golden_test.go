@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 

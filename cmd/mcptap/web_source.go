@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -129,21 +130,21 @@ const maxSideDifferences = 300
 // Compare implements [web.Source].
 func (s *webSource) Compare(ctx context.Context, a, b web.Side) (*web.Comparison, error) {
 	set := &diffreport.Set{}
-	d := differ{ctx: ctx, set: set, opt: diff.Options{Rows: diff.DefaultRows, Most: maxSideDifferences, Check: ctx.Err}}
-	var sides [2]*compared
+	d := load.Differ{Ctx: ctx, Set: set, Opt: diff.Options{Rows: diff.DefaultRows, Most: maxSideDifferences, Check: ctx.Err}}
+	var sides [2]*load.Recording
 	for i, side := range []web.Side{a, b} {
 		rec, err := s.recording(side.Key)
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = newCompared(rec); err != nil {
+		if sides[i], err = load.NewRecording(rec); err != nil {
 			return nil, err
 		}
-		if sides[i].session, err = recording.Selected(rec, side.Session); err != nil {
+		if sides[i].Session, err = recording.Selected(rec, side.Session); err != nil {
 			return nil, err
 		}
 	}
-	if err := d.both(sides[0], sides[1], nil); err != nil {
+	if err := d.Both(sides[0], sides[1], nil); err != nil {
 		return nil, err
 	}
 	out := &web.Comparison{Sessions: []*diffreport.Sides{}, Unpaired: []web.Unpaired{}}

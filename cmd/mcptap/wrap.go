@@ -18,10 +18,8 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/tap/text"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
-
+	"github.com/mcptap/mcptap/tap/text"
 	clients "github.com/mcptap/mcptap/wrap"
 )
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/internal/term"
-
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap/view"
 )

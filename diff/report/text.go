@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -6,12 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/internal/term"
-
-	safe "github.com/mcptap/mcptap/internal/term/escape"
-
-	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/jsontree"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // besideWidth is the least width of a line for two texts side by side.
@@ -22,8 +19,8 @@ type diffText struct {
 	*term.Printer
 }
 
-// printDiff prints the comparisons of a set.
-func printDiff(l *term.Printer, set *diffreport.Set) error {
+// Text prints the comparisons of a set.
+func Text(l *term.Printer, set *Set) error {
 	t := diffText{l}
 	for i, r := range set.Reports {
 		if i > 0 {
@@ -55,7 +52,7 @@ func (t *diffText) report(r *diff.Report) {
 
 // side describes a session in a line.
 func (t *diffText) side(name string, s *diff.Side) {
-	words := []string{safe.String(s.Name), safe.String(diffreport.Revision(s)), party(s.Server), term.Plural(s.Calls, "call", "calls")}
+	words := []string{safe.String(s.Name), safe.String(Revision(s)), safe.String(party(s.Server)), term.Plural(s.Calls, "call", "calls")}
 	var kept []string
 	for _, w := range words {
 		if w != "" {
@@ -74,7 +71,7 @@ func (t *diffText) class(r *diff.Report, c diff.Class) {
 		return
 	}
 	t.Printf("\n%s\n", t.Paint(fmt.Sprintf("%s (%d)", strings.ToUpper(c.String()), r.Counts[c]), classStyle(c)))
-	for _, call := range diffreport.ByCall(r, c) {
+	for _, call := range ByCall(r, c) {
 		t.Printf("%s  %s\n", t.Paint(call.Call, term.Bold), t.Paint(call.Numbers, term.Dim))
 		for _, d := range call.Differences {
 			t.difference(d)
@@ -98,8 +95,8 @@ func classStyle(c diff.Class) term.Style {
 }
 
 func (t *diffText) difference(d *diff.Difference) {
-	text := diffreport.Means(d)
-	if where := diffreport.Location(d); where != "" {
+	text := Means(d)
+	if where := Location(d); where != "" {
 		text = where + ": " + text
 	}
 	var notes []string
@@ -112,7 +109,7 @@ func (t *diffText) difference(d *diff.Difference) {
 	if len(notes) > 0 {
 		text += " (" + strings.Join(notes, ", ") + ")"
 	}
-	if times := diffreport.Times(d); times != "" {
+	if times := Times(d); times != "" {
 		text += "; " + times
 	}
 	for i, line := range term.FoldHard(text+" · "+d.By, t.TextWidth(120)-4) {
@@ -133,7 +130,7 @@ func (t *diffText) difference(d *diff.Difference) {
 
 // below prints what is there before and after, one below the other.
 func (t *diffText) below(d *diff.Difference) {
-	for _, line := range diffreport.Lines(d) {
+	for _, line := range Lines(d) {
 		as := map[byte]term.Style{'-': term.Red, '+': term.Green, ' ': term.Dim}[line.Op]
 		first := true
 		for _, part := range wrapPieces(line.Text, max(t.Width-6, 0)) {
@@ -170,7 +167,7 @@ func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) str
 // beside prints the old and the new text side by side.
 func (t *diffText) beside(d *diff.Difference) {
 	width := (t.Width - 4 - 7) / 2
-	for _, r := range diffreport.Rows(d) {
+	for _, r := range Rows(d) {
 		if r.Skipped > 0 {
 			t.Printf("    %s\n", t.Paint(fmt.Sprintf("… %s unchanged", term.Plural(r.Skipped, "line is", "lines are")), term.Dim))
 		}

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"context"
@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/internal/hint"
-	"github.com/mcptap/mcptap/internal/term"
-
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -25,8 +23,8 @@ import (
 
 // A sessionReader passes the frames of a recording to its sessions.
 type sessionReader struct {
-	*compared
-	only *onlyCalls
+	*Recording
+	only *Only
 	// several reports whether there is more than one session.
 	several  bool
 	tracker  session.Tracker
@@ -34,7 +32,7 @@ type sessionReader struct {
 	made     map[int]*diff.Session
 	requests int // in the sessions
 	all      []*diff.Session
-	held     frameCache
+	held     FrameCache
 	// seen, if set, is called with each frame of a session, and whether the filter
 	// selected it.
 	seen func(e *session.Entry, marked bool)
@@ -43,12 +41,12 @@ type sessionReader struct {
 // firstPass finds what only later frames reveal: in HTTP traffic the session of a
 // request head, and for some filters the outcome of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
-	future := r.only != nil && r.only.filter != nil && r.only.filter.Needs().Has(filter.NeedFuture)
-	if r.info.Header.Transport != "http" && !future {
+	future := r.only != nil && r.only.Filter != nil && r.only.Filter.Needs().Has(filter.NeedFuture)
+	if r.Info.Header.Transport != "http" && !future {
 		return nil
 	}
 	survey := session.NewSurvey(future)
-	err := r.each(ctx, func(f *tap.Frame) error {
+	err := r.Each(ctx, func(f *tap.Frame) error {
 		survey.Add(f)
 		return nil
 	})
@@ -64,50 +62,26 @@ func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 	switch {
 	case r.only == nil:
 		return e, false
-	case r.only.filter == nil:
-		return e, slices.ContainsFunc(r.only.frames, func(n tap.Range) bool { return n.From <= f.Seq && f.Seq <= n.To })
+	case r.only.Filter == nil:
+		return e, slices.ContainsFunc(r.only.Frames, func(n tap.Range) bool { return n.From <= f.Seq && f.Seq <= n.To })
 	}
 	r.items = view.Items(r.items[:0], e)
-	return e, r.only.filter.MatchAny(r.items)
+	return e, r.only.Filter.MatchAny(r.items)
 }
 
-// checkOnly returns an error if --only was given and no frame matched it.
-func (d *differ) checkOnly(text string) error {
-	if d.only == nil || d.only.matched {
-		return nil
-	}
-	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
-}
-
-// onlyCalls selects calls, by a filter or by frame numbers.
-type onlyCalls struct {
-	filter *filter.Filter
-	frames []tap.Range
-	// matched reports that a frame of a session matched.
-	matched bool
-}
-
-// parseOnly reads --only.
-func (a *app) parseOnly(text string) (*onlyCalls, error) {
-	frames, ok, err := parseRanges(strings.Fields(text))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("--only: %w", err)
-	case ok && len(frames) > 0:
-		return &onlyCalls{frames: frames}, nil
-	}
-	f, err := a.parseFilter(text)
-	if err == nil {
-		err = withoutFindings(f)
-	}
-	return &onlyCalls{filter: f}, err
+// Only selects calls, by a filter or by frame numbers.
+type Only struct {
+	Filter *filter.Filter
+	Frames []tap.Range
+	// Matched reports that a frame of a session matched.
+	Matched bool
 }
 
 func (r *sessionReader) add(f *tap.Frame) error {
 	e, marked := r.read(f)
-	if number := e.Session; number != 0 && (r.session == 0 || number == r.session) { // pages and tokens have no session
+	if number := e.Session; number != 0 && (r.Session == 0 || number == r.Session) { // pages and tokens have no session
 		if marked {
-			r.only.matched = true
+			r.only.Matched = true
 		}
 		if r.seen != nil {
 			r.seen(e, marked)
@@ -125,7 +99,7 @@ func (r *sessionReader) add(f *tap.Frame) error {
 				limit /= 2
 			}
 			if r.requests += requestsIn(&e.Message); r.requests > limit {
-				return hint.With(fmt.Errorf("read %s: more than %d requests, too many to compare", r.name, limit),
+				return hint.With(fmt.Errorf("read %s: more than %d requests, too many to compare", r.Name, limit),
 					"compare one session of it, such as REC#2")
 			}
 		}
@@ -169,13 +143,13 @@ func requestsIn(m *jsonrpc.Message) (n int) {
 
 // begin makes the session of a number.
 func (r *sessionReader) begin(number int) *diff.Session {
-	name := r.name
+	name := r.Name
 	if r.several {
 		name = fmt.Sprintf("%s#%d", name, number)
 	}
-	s := diff.NewSession(name, r.held.get)
+	s := diff.NewSession(name, r.held.Get)
 	var gaps []string
-	for i, g := range r.info.Gaps {
+	for i, g := range r.Info.Gaps {
 		if i == 3 {
 			gaps = append(gaps, "…")
 			break
@@ -188,10 +162,10 @@ func (r *sessionReader) begin(number int) *diff.Session {
 	return s
 }
 
-// directories compares the recordings of two directories that have one label. Of
+// Directories compares the recordings of two directories that have one label. Of
 // several with one label the oldest is compared with the oldest. The processes
 // that a client only starts to ask what the server speaks are kept apart.
-func (d *differ) directories(first, second string) error {
+func (d *Differ) Directories(first, second string) error {
 	as, err := d.labelled(first)
 	if err != nil {
 		return err
@@ -200,7 +174,7 @@ func (d *differ) directories(first, second string) error {
 	if err != nil {
 		return err
 	}
-	later := map[string][]*compared{}
+	later := map[string][]*Recording{}
 	for _, b := range bs {
 		later[b.label()] = append(later[b.label()], b)
 	}
@@ -208,11 +182,11 @@ func (d *differ) directories(first, second string) error {
 	for _, a := range as {
 		same := later[a.label()]
 		if len(same) == 0 {
-			alone = append(alone, diffreport.Unpaired{Name: a.name})
+			alone = append(alone, diffreport.Unpaired{Name: a.Name})
 			continue
 		}
 		later[a.label()] = same[1:]
-		if err := d.both(a, same[0], nil); errors.Is(err, store.ErrDamaged) {
+		if err := d.Both(a, same[0], nil); errors.Is(err, store.ErrDamaged) {
 			d.skip(err)
 		} else if err != nil {
 			return err
@@ -220,42 +194,42 @@ func (d *differ) directories(first, second string) error {
 	}
 	for _, b := range bs {
 		if slices.Contains(later[b.label()], b) {
-			alone = append(alone, diffreport.Unpaired{Second: true, Name: b.name})
+			alone = append(alone, diffreport.Unpaired{Second: true, Name: b.Name})
 		}
 	}
-	d.set.Unpaired = append(alone, d.set.Unpaired...)
+	d.Set.Unpaired = append(alone, d.Set.Unpaired...)
 	return nil
 }
 
 // skip reports a file that cannot be compared, once.
-func (d *differ) skip(err error) {
-	if text := err.Error(); !slices.Contains(d.skipped, text) {
-		d.skipped = append(d.skipped, text)
-		d.a.say("skipped: " + text)
+func (d *Differ) skip(err error) {
+	if text := err.Error(); !slices.Contains(d.Skipped, text) {
+		d.Skipped = append(d.Skipped, text)
+		d.Say("skipped: " + text)
 	}
 }
 
 // label is what recordings of two directories are paired by.
-func (c *compared) label() string {
-	if c.info.Tally.Facts.Probe {
-		return c.info.Header.Label + "\x00probe"
+func (c *Recording) label() string {
+	if c.Info.Tally.Facts.Probe {
+		return c.Info.Header.Label + "\x00probe"
 	}
-	return c.info.Header.Label
+	return c.Info.Header.Label
 }
 
 // labelled opens the recordings of a directory, and the texts of such, in the
 // order of their starts. What cannot be read is skipped.
-func (d *differ) labelled(dir string) ([]*compared, error) {
-	var all []*compared
+func (d *Differ) labelled(dir string) ([]*Recording, error) {
+	var all []*Recording
 	infos, err := store.List(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, info := range infos {
-		var c *compared
+		var c *Recording
 		err := info.Err
 		if !info.Status.Unreadable() {
-			c, err = d.open(info.Path)
+			c, err = d.Load(info.Path)
 		}
 		switch {
 		case err == nil:
@@ -273,19 +247,19 @@ func (d *differ) labelled(dir string) ([]*compared, error) {
 		if ext := filepath.Ext(name); ext != ".ndjson" && ext != ".txtar" || !recording.IsText(name) {
 			continue
 		}
-		c, err := d.open(name)
+		c, err := d.Load(name)
 		if err != nil {
 			d.skip(err)
 			continue
 		}
-		if c.info.Header.Label == "" {
-			c.info.Header.Label = strings.TrimSuffix(e.Name(), filepath.Ext(name))
+		if c.Info.Header.Label == "" {
+			c.Info.Header.Label = strings.TrimSuffix(e.Name(), filepath.Ext(name))
 		}
 		all = append(all, c)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no recordings in %s", dir)
 	}
-	slices.SortStableFunc(all, func(a, b *compared) int { return a.info.Header.Start.Compare(b.info.Header.Start) })
+	slices.SortStableFunc(all, func(a, b *Recording) int { return a.Info.Header.Start.Compare(b.Info.Header.Start) })
 	return all, nil
 }

@@ -1,4 +1,6 @@
-package main
+// Package load reads the recordings that `mcptap diff` compares: it assigns their frames to sessions, and
+// finds the counterpart of each session.
+package load
 
 import (
 	"cmp"
@@ -10,35 +12,36 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
-	"github.com/mcptap/mcptap/internal/term"
-
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A differ reads recordings and compares their sessions.
-type differ struct {
-	a    *app
-	ctx  context.Context
-	opt  diff.Options
-	only *onlyCalls // nil for all
-	set  *diffreport.Set
-	// skipped are the errors of the files in directories that cannot be compared.
-	skipped []string
+// A Differ reads recordings and compares their sessions.
+type Differ struct {
+	Ctx context.Context
+	// Open opens the recording that an argument names, say reports a file that is skipped.
+	Open func(ctx context.Context, arg string) (*recording.File, error)
+	Say  func(line string)
+	Opt  diff.Options
+	Only *Only // nil for all
+	Set  *diffreport.Set
+	// Skipped are the errors of the files in directories that cannot be compared.
+	Skipped []string
 }
 
-// A compared is a recording to compare.
-type compared struct {
-	rec  *store.Recording
-	name string
-	path string // of the file that was named
-	info store.Info
-	text bool // the file is a text
-	// session is the only session to compare, 0 for all.
-	session int
+// A Recording is a recording to compare.
+type Recording struct {
+	Rec  *store.Recording
+	Name string
+	Path string // of the file that was named
+	Info store.Info
+	Text bool // the file is a text
+	// Session is the only session to compare, 0 for all.
+	Session int
 }
 
 const (
@@ -52,35 +55,33 @@ const (
 	framesAhead = 4 << 20
 	// frameSize is about what a frame takes besides its bytes.
 	frameSize = 256
-	// diffHeap is heapGoal for comparisons.
-	diffHeap = 360 << 20
 )
 
-// recordings compares two recordings.
-func (d *differ) recordings(first, second string, baselines []string) error {
-	a, err := d.open(first)
+// Recordings compares two recordings.
+func (d *Differ) Recordings(first, second string, baselines []string) error {
+	a, err := d.Load(first)
 	if err != nil {
 		return err
 	}
-	b, err := d.open(second)
+	b, err := d.Load(second)
 	if err != nil {
 		return err
 	}
-	more, err := d.baselines(baselines)
+	more, err := d.Baselines(baselines)
 	if err != nil {
 		return err
 	}
-	return d.both(a, b, more)
+	return d.Both(a, b, more)
 }
 
-// baselines reads the sessions of the recordings of --baseline.
-func (d *differ) baselines(names []string) (all [][]*diff.Session, err error) {
+// Baselines reads the sessions of the recordings of --baseline.
+func (d *Differ) Baselines(names []string) (all [][]*diff.Session, err error) {
 	for _, name := range names {
-		c, err := d.open(name)
+		c, err := d.Load(name)
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
 		}
-		sessions, err := d.sessions(c)
+		sessions, err := d.Sessions(c)
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
 		}
@@ -89,21 +90,21 @@ func (d *differ) baselines(names []string) (all [][]*diff.Session, err error) {
 	return all, nil
 }
 
-// both compares the sessions of two recordings.
-func (d *differ) both(a, b *compared, baselines [][]*diff.Session) error {
-	as, err := d.read(a, nil)
+// Both compares the sessions of two recordings.
+func (d *Differ) Both(a, b *Recording, baselines [][]*diff.Session) error {
+	as, err := d.Read(a, nil)
 	if err != nil {
 		return err
 	}
-	bs, err := d.sessions(b)
+	bs, err := d.Sessions(b)
 	if err != nil {
 		return err
 	}
-	return d.pairs(as, bs, baselines)
+	return d.Pairs(as, bs, baselines)
 }
 
-// pairs compares the sessions of two recordings, each with its counterpart.
-func (d *differ) pairs(as, bs []*diff.Session, baselines [][]*diff.Session) error {
+// Pairs compares the sessions of two recordings, each with its counterpart.
+func (d *Differ) Pairs(as, bs []*diff.Session, baselines [][]*diff.Session) error {
 	others, alone := matched(as, bs)
 	bases := make([][]*diff.Session, len(baselines))
 	for k, b := range baselines {
@@ -111,10 +112,10 @@ func (d *differ) pairs(as, bs []*diff.Session, baselines [][]*diff.Session) erro
 	}
 	for i, a := range as {
 		if others[i] == nil {
-			d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Name: a.Name()})
+			d.Set.Unpaired = append(d.Set.Unpaired, diffreport.Unpaired{Name: a.Name()})
 			continue
 		}
-		opt := d.opt
+		opt := d.Opt
 		for _, base := range bases {
 			if base[i] != nil {
 				opt.Baselines = append(opt.Baselines, base[i])
@@ -124,10 +125,10 @@ func (d *differ) pairs(as, bs []*diff.Session, baselines [][]*diff.Session) erro
 		if err != nil {
 			return err
 		}
-		d.set.Reports = append(d.set.Reports, r)
+		d.Set.Reports = append(d.Set.Reports, r)
 	}
 	for _, b := range alone {
-		d.set.Unpaired = append(d.set.Unpaired, diffreport.Unpaired{Second: true, Name: b.Name()})
+		d.Set.Unpaired = append(d.Set.Unpaired, diffreport.Unpaired{Second: true, Name: b.Name()})
 	}
 	return nil
 }
@@ -164,28 +165,28 @@ func matched(as, bs []*diff.Session) (others, alone []*diff.Session) {
 	return others, alone
 }
 
-// open opens a recording to compare.
-func (d *differ) open(arg string) (*compared, error) {
-	file, err := d.a.open(d.ctx, arg)
+// Load opens a recording to compare.
+func (d *Differ) Load(arg string) (*Recording, error) {
+	file, err := d.Open(d.Ctx, arg)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCompared(file.Recording)
+	c, err := NewRecording(file.Recording)
 	if err != nil {
 		return nil, err
 	}
-	if c.text = file.Text != nil; c.text {
-		c.name, c.path = file.Name, file.Name
-		c.info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as they stand there
-		c.session = file.Session
+	if c.Text = file.Text != nil; c.Text {
+		c.Name, c.Path = file.Name, file.Name
+		c.Info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as they stand there
+		c.Session = file.Session
 		return c, nil
 	}
-	c.session, err = recording.Selected(file.Recording, file.Session)
+	c.Session, err = recording.Selected(file.Recording, file.Session)
 	return c, err
 }
 
-// newCompared describes a recording.
-func newCompared(rec *store.Recording) (*compared, error) {
+// NewRecording describes a recording.
+func NewRecording(rec *store.Recording) (*Recording, error) {
 	rec.SetMaxRaw(maxCompared)
 	info, err := rec.Info()
 	if err != nil {
@@ -195,13 +196,13 @@ func newCompared(rec *store.Recording) (*compared, error) {
 	if name == "" {
 		name = filepath.Base(rec.Path())
 	}
-	return &compared{rec: rec, name: name, path: rec.Path(), info: info}, nil
+	return &Recording{Rec: rec, Name: name, Path: rec.Path(), Info: info}, nil
 }
 
-// each gives the frames to fn, until the person has had enough.
-func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error {
+// Each gives the frames to fn, until the person has had enough.
+func (c *Recording) Each(ctx context.Context, fn func(f *tap.Frame) error) error {
 	var frame tap.Frame // one for all, as its address goes far
-	for f, err := range c.rec.Frames(0) {
+	for f, err := range c.Rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()
 		}
@@ -210,38 +211,38 @@ func (c *compared) each(ctx context.Context, fn func(f *tap.Frame) error) error 
 			err = fn(&frame)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.path, err)
+			return fmt.Errorf("%s: %w", c.Path, err)
 		}
 	}
 	return nil
 }
 
-// sessions reads the sessions of a recording other than the first, in their order. Frame
+// Sessions reads the sessions of a recording other than the first, in their order. Frame
 // numbers of --only are those of the first.
-func (d *differ) sessions(c *compared) ([]*diff.Session, error) {
+func (d *Differ) Sessions(c *Recording) ([]*diff.Session, error) {
 	other := *d
-	if d.only != nil && d.only.filter == nil {
-		other.only = nil
+	if d.Only != nil && d.Only.Filter == nil {
+		other.Only = nil
 	}
-	return other.read(c, nil)
+	return other.Read(c, nil)
 }
 
-// read reads the sessions of a recording; see sessionReader.
-func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Session, error) {
+// Read reads the sessions of a recording; see sessionReader.
+func (d *Differ) Read(c *Recording, seen func(*session.Entry, bool)) ([]*diff.Session, error) {
 	r := sessionReader{
-		compared: c, only: d.only, seen: seen, made: map[int]*diff.Session{},
-		held: frameCache{from: c, first: map[uint64]tap.Frame{}},
+		Recording: c, only: d.Only, seen: seen, made: map[int]*diff.Session{},
+		held: FrameCache{From: c, first: map[uint64]tap.Frame{}},
 	}
-	if err := r.firstPass(d.ctx); err != nil {
+	if err := r.firstPass(d.Ctx); err != nil {
 		return nil, err
 	}
-	if err := c.each(d.ctx, r.add); err != nil {
+	if err := c.Each(d.Ctx, r.add); err != nil {
 		return nil, err
 	}
 	r.end()
 	if len(r.all) == 0 {
-		if c.session > 0 {
-			return nil, fmt.Errorf("%s has no session #%d", term.Quote(c.name), c.session)
+		if c.Session > 0 {
+			return nil, fmt.Errorf("%s has no session #%d", term.Quote(c.Name), c.Session)
 		}
 		r.all = append(r.all, r.begin(0))
 		r.all[0].End()
@@ -249,10 +250,10 @@ func (d *differ) read(c *compared, seen func(*session.Entry, bool)) ([]*diff.Ses
 	return r.all, nil
 }
 
-// A frameCache reads frames of a recording a second time. The requests are nearly in
+// A FrameCache reads frames of a recording a second time. The requests are nearly in
 // order, and opening the file for each would dominate the time.
-type frameCache struct {
-	from *compared
+type FrameCache struct {
+	From *Recording
 	// first holds the first frames, which take bytes bytes.
 	first map[uint64]tap.Frame
 	bytes int64
@@ -262,15 +263,15 @@ type frameCache struct {
 }
 
 // keep stores a frame if there is room.
-func (c *frameCache) keep(f *tap.Frame) {
+func (c *FrameCache) keep(f *tap.Frame) {
 	if size := f.Size + frameSize; c.bytes+size <= heldFrames {
 		c.bytes += size
 		c.first[f.Seq] = *f
 	}
 }
 
-// get returns a frame.
-func (c *frameCache) get(seq uint64) (tap.Frame, error) {
+// Get returns a frame.
+func (c *FrameCache) Get(seq uint64) (tap.Frame, error) {
 	if f, ok := c.first[seq]; ok {
 		return f, nil
 	}
@@ -285,15 +286,15 @@ func (c *frameCache) get(seq uint64) (tap.Frame, error) {
 	if inOrder {
 		return c.read(seq)
 	}
-	return c.checked(c.from.rec.Frame(seq))
+	return c.checked(c.From.Rec.Frame(seq))
 }
 
 // read reads a frame and some of the following ones.
-func (c *frameCache) read(seq uint64) (tap.Frame, error) {
+func (c *FrameCache) read(seq uint64) (tap.Frame, error) {
 	clear(c.ahead)
 	c.ahead = c.ahead[:0]
 	size := int64(0)
-	for f, err := range c.from.rec.Frames(seq - 1) {
+	for f, err := range c.From.Rec.Frames(seq - 1) {
 		if err != nil {
 			return c.checked(f, err)
 		}
@@ -303,15 +304,15 @@ func (c *frameCache) read(seq uint64) (tap.Frame, error) {
 		}
 	}
 	if len(c.ahead) == 0 || c.ahead[0].Seq != seq {
-		return c.checked(c.from.rec.Frame(seq))
+		return c.checked(c.From.Rec.Frame(seq))
 	}
 	return c.ahead[0], nil
 }
 
 // checked adds the recording to an error about a missing frame.
-func (c *frameCache) checked(f tap.Frame, err error) (tap.Frame, error) {
+func (c *FrameCache) checked(f tap.Frame, err error) (tap.Frame, error) {
 	if errors.Is(err, store.ErrNoFrame) {
-		err = fmt.Errorf("a frame of %s can no longer be read: %w", c.from.path, err)
+		err = fmt.Errorf("a frame of %s can no longer be read: %w", c.From.Path, err)
 	}
 	return f, err
 }
