@@ -193,6 +193,14 @@ var floors = map[string]floor{
 			"os/exec":  "it measures recordings",
 		},
 	},
+	"internal/labels": {never: without(pure, "sync")}, // the table of launchers is made once
+	"mock/report": {
+		ours: []string{"internal/junit", "internal/term", "internal/term/escape", "mock", "replay", "tap/text"},
+		never: map[string]string{
+			"net/http": "it reports what a mock did",
+			"os/exec":  "it reports what a mock did",
+		},
+	},
 	// Atomic replacement of files, for recordings and reports.
 	"internal/wholefile": {never: map[string]string{"net/http": "it writes files", "os/exec": "it writes files"}},
 	// For tests in Go. It is not part of the program, so package testing is not either.
@@ -248,7 +256,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/listing", "internal/stats", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/stats", "mock/report", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

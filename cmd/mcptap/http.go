@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
@@ -196,7 +197,7 @@ func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
 	label := o.label
 	if label == "" {
-		label = labelForHost(cfg.Upstream)
+		label = labels.ForHost(cfg.Upstream)
 	}
 	return tap.Header{
 		Label: label, Transport: "http", Upstream: cfg.Upstream.Scheme + "://" + cfg.Upstream.Host,
@@ -445,19 +446,6 @@ func (o *httpOptions) serverTLS() (*tls.Config, error) {
 		return nil, fmt.Errorf("--tls-cert: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
-}
-
-// labelForHost makes a label from the server's host. The rest of the URL may be a
-// secret.
-func labelForHost(u *url.URL) string {
-	label := strings.ToLower(u.Hostname())
-	if port := u.Port(); port != "" {
-		label += ":" + port
-	}
-	if len(label) > maxLabel {
-		label = strings.ToValidUTF8(label[:maxLabel], "")
-	}
-	return label
 }
 
 // explain prints the consequences if other machines can reach the tap.

@@ -74,7 +74,8 @@ func (a *app) run(args []string) int {
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
 	a.removeTemp()
-	if err != nil && ctx.Err() != nil {
+	var code exitCode
+	if err != nil && ctx.Err() != nil && !errors.As(err, &code) {
 		err = ctx.Err()
 	}
 	return a.finish(err, exitFailure)

@@ -17,6 +17,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	mockreport "github.com/mcptap/mcptap/mock/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
@@ -180,11 +181,11 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if err != nil {
 		return err
 	}
-	report, err := newMockReport(a, o.report, arg, rec.Script)
+	report, err := mockreport.New(o.report.Options, a.say, arg, rec.Script)
 	if err != nil {
 		return err
 	}
-	report.watch(&opt)
+	report.Watch(&opt)
 	finish := func() error {
 		defer live.Close()
 		added := live.Added()
@@ -194,25 +195,25 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		return o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew)
 	}
 	if o.http.listen != "" {
-		return report.end(o.extendHTTP(ctx, a, rec, report, live, finish))
+		return endMock(report, o.extendHTTP(ctx, a, rec, report, live, finish))
 	}
-	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
-	report.over(session)
+	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
+	report.Over(session)
 	if ctx.Err() != nil {
 		err = nil // a host ends servers so
 	}
-	return report.end(errors.Join(err, finish()))
+	return endMock(report, errors.Join(err, finish()))
 }
 
 // extendHTTP serves the client over HTTP until the run is interrupted. It keeps serving
 // after the session has ended, because the program that started it expects a server,
 // and reports to clients that the session has ended.
-func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockReport, live *mock.Live, finish func() error) error {
+func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockreport.Report, live *mock.Live, finish func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over, served := make(chan struct{}), make(chan error, 1)
-	opt := mock.ServerOptions{Note: report.note, Live: live, Over: func(s *replay.Session) {
-		report.over(s)
+	opt := mock.ServerOptions{Note: report.Note, Live: live, Over: func(s *replay.Session) {
+		report.Over(s)
 		close(over)
 	}}
 	go func() { served <- o.http.serve(ctx, a, rec, opt) }()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
@@ -100,7 +101,7 @@ func (o *mockRecordOptions) keep(
 	}
 	header := new(stdioOptions).header(command)
 	if u := o.tap.Upstream; u != nil { // what stands behind its origin may be a secret
-		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labelForHost(u), ""
+		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labels.ForHost(u), ""
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
 	none := func(func(tap.Frame, error) bool) {}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -56,9 +57,9 @@ func (a *app) removeTemp() {
 // labelOf returns the label of a recording that has none.
 func labelOf(command []string, file string) string {
 	if len(command) > 0 {
-		return labelFor(command)
+		return labels.For(command)
 	}
-	return tidyName(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	return labels.Tidy(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 }
 
 // errWhole is for commands that take no part of a recording.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -156,7 +157,7 @@ func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
 func (o *stdioOptions) header(command []string) tap.Header {
 	label := o.label
 	if label == "" {
-		label = labelFor(command)
+		label = labels.For(command)
 	}
 	dir, _ := os.Getwd() // a server started in a removed directory runs all the same
 	return tap.Header{

@@ -1,17 +1,13 @@
-package main
+package labels
 
 import (
-	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
-func TestLabelFor(t *testing.T) {
+func TestFor(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"npx -y @modelcontextprotocol/server-everything", "server-everything"},
 		{"npx -y @modelcontextprotocol/server-filesystem@2025.1.14 /srv", "server-filesystem"},
@@ -57,7 +53,7 @@ func TestLabelFor(t *testing.T) {
 		{"é", "server"},
 		{"very-" + strings.Repeat("long-", 30) + "name", "very-long-long-long-long-long-long-long"},
 	} {
-		if got := labelFor(strings.Fields(c.command)); got != c.want {
+		if got := For(strings.Fields(c.command)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
@@ -95,7 +91,7 @@ func TestLabelHoldsNoSecret(t *testing.T) {
 		{"env -S node", "env"},
 		{"npx --frob", "npx"},
 	} {
-		if got := labelFor(strings.Fields(c.command)); got != c.want {
+		if got := For(strings.Fields(c.command)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
@@ -124,13 +120,13 @@ func TestLabelOfCommandLines(t *testing.T) {
 		"git":      {"git clone https://s3cret@host/x"},
 		"host.net": {"deno", "run", "wss://me:s3cret@host.net"},
 	} {
-		if got := labelFor(command); got != want {
+		if got := For(command); got != want {
 			t.Errorf("%q is named %q, want %q", command, got, want)
 		}
 	}
 	// A line with quotes or the like may have words with blanks in them.
 	for _, line := range []string{`cd /srv && exec "npx" -y s3cret`, `KEY="s3cret; s3cret" a`, "b \"${s3cret}\"", `KEY=a\ s3cret c`, "a # ; s3cret", "a <s3cret"} {
-		if got := labelFor([]string{"sh", "-c", line}); got != "sh" {
+		if got := For([]string{"sh", "-c", line}); got != "sh" {
 			t.Errorf("%s is named %q, want sh", line, got)
 		}
 	}
@@ -148,69 +144,20 @@ func TestLabelHoldsNoFlagsValue(t *testing.T) {
 			"run --token s3cret", "run --token s3cret s3cret", "--token s3cret -- s3cret", "-QZ s3cret", "q --token s3cret", "--token s3cret --q q.js",
 		} {
 			command := append([]string{launcher}, strings.Fields(words)...)
-			if got := labelFor(command); strings.Contains(got, "s3cret") {
+			if got := For(command); strings.Contains(got, "s3cret") {
 				t.Errorf("%q is named %q", command, got)
 			}
 		}
 	}
 }
 
-func FuzzLabelFor(f *testing.F) {
+func FuzzFor(f *testing.F) {
 	f.Add("npx -y @a/b@1", " ")
 	f.Add("sh\x00-c\x00a && b", "\x00")
 	f.Fuzz(func(t *testing.T, line, sep string) {
-		got := labelFor(strings.Split(line, sep))
+		got := For(strings.Split(line, sep))
 		if got == "" || len(got) > maxLabel || strings.ContainsAny(got, `/\ `) || !safe.Clean(got) {
 			t.Errorf("%q: %q", line, got)
 		}
 	})
-}
-
-func TestDataDir(t *testing.T) {
-	home := func() (string, error) { return "/home/me", nil }
-	none := func() (string, error) { return "", errors.New("no home") }
-	for _, c := range []struct {
-		flag, goos string
-		env        map[string]string
-		home       func() (string, error)
-		want       string
-	}{
-		{"flag", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "flag"},
-		{"", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "env"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/xdg/mcptap"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "relative"}, home, "/home/me/.local/state/mcptap"},
-		{"", "linux", nil, home, "/home/me/.local/state/mcptap"},
-		{"", "freebsd", nil, home, "/home/me/.local/state/mcptap"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, none, "/xdg/mcptap"},
-		{"", "linux", nil, none, ""},
-		{"", "darwin", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/home/me/Library/Application Support/mcptap"},
-		{"", "windows", map[string]string{"LocalAppData": "/local"}, home, "/local/mcptap"},
-		{"", "windows", nil, home, "/home/me/AppData/Local/mcptap"},
-	} {
-		got, err := findDataDir(c.flag, c.goos, func(k string) string { return c.env[k] }, c.home)
-		if filepath.ToSlash(got) != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("%q %s %v: %q, %v, want %q", c.flag, c.goos, c.env, got, err, c.want)
-		}
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for in, want := range map[string]int64{
-		"4096B": 4096, "64MiB": 64 << 20, "64 MiB": 64 << 20, "1.5k": 1536, "2kb": 2000, "1GB": 1e9, "0": 0, "10B": 10, "1g": 1 << 30,
-	} {
-		if got, err := term.ParseSize(in); err != nil || got != want {
-			t.Errorf("parseSize(%q) = %d, %v, want %d", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"", "MiB", "-1", "1e9", "0x10", "NaN", "Inf", "64 apples", "1_000", "9999999999999GiB"} {
-		if got, err := term.ParseSize(in); err == nil {
-			t.Errorf("parseSize(%q) = %d, want an error", in, got)
-		}
-	}
-	for in, want := range map[time.Duration]string{0: "0.000s", 12345 * time.Millisecond: "12.345s", 62 * time.Second: "1m02.000s",
-		time.Hour + 61*time.Second + 5*time.Millisecond: "1h01m01.005s"} {
-		if got := term.Offset(in); got != want {
-			t.Errorf("formatOffset(%d) = %q, want %q", in, got, want)
-		}
-	}
 }

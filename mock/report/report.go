@@ -1,4 +1,6 @@
-package main
+// Package report reports how the sessions of a mock deviate from its recording: on stderr, and in a
+// file as text, NDJSON or JUnit.
+package report
 
 import (
 	"bufio"
@@ -12,79 +14,35 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
-
-	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/junit"
-	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// mockReportOptions are the flags that say what is reported, and what is a failure.
-type mockReportOptions struct {
-	file           string
-	strict, verify bool
-	force          bool
-}
-
-func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.file, "report", "", "write the deviations to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
-	addForce(cmd, &o.force)
-	f.BoolVar(&o.strict, "strict", false, "fail if the client does anything that is not in the recording")
-	f.BoolVar(&o.verify, "verify", false, "fail if the client does not send every recorded request")
-}
-
-// whole reports whether the report covers requests that were not sent.
-func (o *mockReportOptions) whole() bool { return o.verify || o.file != "" }
-
-// check refuses a report that would be written over the recording.
-func (o *mockReportOptions) check(a *app, arg string) error {
-	if o.file == "" {
-		return nil
-	}
-	name, _, _ := strings.Cut(arg, "#")
-	paths := []string{arg, name}
-	if path, err := a.find(arg); err == nil {
-		paths = append(paths, path)
-	}
-	for _, path := range paths {
-		if sameFile(o.file, path) || samePath(o.file, path) {
-			err := fmt.Errorf("--report %s would overwrite the recording %s", term.Quote(o.file), term.Quote(arg))
-			return hint.With(err, "choose another file")
-		}
-	}
-	return checkOutput("--report", o.file, o.force)
-}
-
-// unread is the verdict of a run that was ended before anything could be played.
-func (o *mockReportOptions) unread(a *app) error {
-	if !o.whole() {
-		return nil
-	}
-	a.say("mock: interrupted while loading the recording")
-	return exitCode(exitNo)
-}
-
 const (
-	// maxMockMessages limits the notes on stderr. The report has all of them.
-	maxMockMessages = 50
-	// maxMockUnrequested limits the recorded requests that are named as not sent.
-	maxMockUnrequested = 100
+	// maxMessages limits the notes on stderr. The report has all of them.
+	maxMessages = 50
+	// maxUnrequested limits the recorded requests that are named as not sent.
+	maxUnrequested = 100
 )
 
-// A mockReport reports how sessions deviate from the recording: failures and inexact
+// Options selects what is reported and what is a failure.
+type Options struct {
+	File           string // the report's; "" for none
+	Strict, Verify bool
+}
+
+// A Report reports how sessions deviate from the recording: failures and inexact
 // matches on stderr, everything in a file. It is safe for concurrent use.
-type mockReport struct {
-	a        *app
-	opt      mockReportOptions
+type Report struct {
+	say      func(line string) // prints a line on stderr
+	opt      Options
 	mu       sync.Mutex
 	coverage *replay.Coverage
 	file     *os.File
-	to       mockReportWriter
+	to       writer
 	err      error // of the first write that failed
 	counts   map[string]int
 	messages int // on stderr
@@ -96,57 +54,57 @@ type mockReport struct {
 	applied, ignored []bool
 }
 
-// newMockReport starts a report on the scripts of the named recording.
-func newMockReport(a *app, opt mockReportOptions, name string, scripts ...*replay.Script) (*mockReport, error) {
-	r := &mockReport{a: a, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
-	if opt.file == "" {
+// New starts a report on the scripts of the named recording.
+func New(opt Options, say func(string), name string, scripts ...*replay.Script) (*Report, error) {
+	r := &Report{say: say, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
+	if opt.File == "" {
 		return r, nil
 	}
 	var err error
-	if r.file, err = os.OpenFile(opt.file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	if r.file, err = os.OpenFile(opt.File, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	r.to = newMockReportWriter(opt.file, name, r.file)
+	r.to = newWriter(opt.File, name, r.file)
 	return r, nil
 }
 
-// note records a note of a session.
-func (r *mockReport) note(n replay.Note) {
+// Note records a note of a session.
+func (r *Report) Note(n replay.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take(n, 1, r.fails(n.Kind))
 }
 
 // take records a note that stands for count events.
-func (r *mockReport) take(n replay.Note, count int, failure bool) {
+func (r *Report) take(n replay.Note, count int, failure bool) {
 	r.counts[n.Kind.String()] += count
 	if failure {
 		r.wrong++
 	}
 	if failure || n.Kind == replay.NoteRelaxed || n.Kind == replay.NoteRefused { // report every inexact match
-		r.say(n.Text)
+		r.tell(n.Text)
 	}
 	if r.to != nil && r.err == nil {
-		r.err = r.to.note(newJSONMockNote(n, failure))
+		r.err = r.to.note(newJSONNote(n, failure))
 	}
 }
 
-func (r *mockReport) fails(kind replay.NoteKind) bool {
-	return kind.Fails() || r.opt.strict && kind.Deviates() || r.opt.verify && kind == replay.NoteUnrequested
+func (r *Report) fails(kind replay.NoteKind) bool {
+	return kind.Fails() || r.opt.Strict && kind.Deviates() || r.opt.Verify && kind == replay.NoteUnrequested
 }
 
-// say prints a message on stderr, up to maxMockMessages.
-func (r *mockReport) say(text string) {
-	if r.messages++; r.messages <= maxMockMessages {
-		r.a.say("mock: " + text)
+// tell prints a message on stderr, up to maxMessages.
+func (r *Report) tell(text string) {
+	if r.messages++; r.messages <= maxMessages {
+		r.say("mock: " + text)
 	}
-	if r.messages == maxMockMessages {
-		r.a.say("mock: further messages suppressed; --report FILE has all of them")
+	if r.messages == maxMessages {
+		r.say("mock: further messages suppressed; --report FILE has all of them")
 	}
 }
 
-// over adds the requests of a session that has ended to the coverage.
-func (r *mockReport) over(s *replay.Session) {
+// Over adds the requests of a session that has ended to the coverage.
+func (r *Report) Over(s *replay.Session) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.coverage.Add(s)
@@ -158,38 +116,38 @@ func (r *mockReport) over(s *replay.Session) {
 	}
 }
 
-// watch records the faults of --fault and the paths of --ignore, to warn about those
+// Watch records the faults of --fault and the paths of --ignore, to warn about those
 // that match nothing.
-func (r *mockReport) watch(opt *replay.Options) {
+func (r *Report) Watch(opt *replay.Options) {
 	r.faults, r.applied = opt.Faults, make([]bool, len(opt.Faults))
 	r.paths, r.ignored = opt.Ignore, make([]bool, len(opt.Ignore))
 }
 
-// problems reports the problems of a recording written or edited by hand. With --verify
+// Problems reports the problems of a recording written or edited by hand. With --verify
 // they count as failures.
-func (r *mockReport) problems(name string, rec *mock.Recording) {
+func (r *Report) Problems(name string, rec *mock.Recording) {
 	first, more := rec.Problems()
 	for _, p := range first {
-		r.a.say(fmt.Sprintf("mock: %s: frame %d: %s", name, p.Frame, p.Text))
+		r.say(fmt.Sprintf("mock: %s: frame %d: %s", name, p.Frame, p.Text))
 	}
 	if more > 0 {
-		r.a.say(fmt.Sprintf("mock: %s: %d more problems of this kind", name, more))
+		r.say(fmt.Sprintf("mock: %s: %d more problems of this kind", name, more))
 	}
-	if r.opt.verify {
+	if r.opt.Verify {
 		r.wrong += len(first) + more
 	}
 }
 
-// end ends the report on a run that ended with err. If err is nil, it returns whether
-// the sessions matched the recording.
-func (r *mockReport) end(err error) error {
+// End ends the report on a run that ended with err. failed reports that the sessions did not
+// match the recording, and that nothing else is an error.
+func (r *Report) End(err error) (failed bool, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if refused := replay.NoteRefused; r.counts[refused.String()] > 0 && r.coverage.Sent() == 0 {
+	if refused := replay.NoteRefused; r.counts[refused.String()] > 0 && r.coverage.Recorded() > 0 && r.coverage.Sent() == 0 {
 		r.take(replay.Note{Kind: refused, Text: "all requests were refused: the recording was not played"}, 0, true)
 	}
 	missing := r.coverage.Recorded() - r.coverage.Sent()
-	unrequested := r.coverage.Unrequested(maxMockUnrequested)
+	unrequested := r.coverage.Unrequested(maxUnrequested)
 	for i, n := range unrequested {
 		count := 1
 		if i == len(unrequested)-1 {
@@ -197,21 +155,21 @@ func (r *mockReport) end(err error) error {
 		}
 		r.take(n, count, r.fails(n.Kind))
 	}
-	if r.opt.verify && missing > 0 {
-		r.a.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))
+	if r.opt.Verify && missing > 0 {
+		r.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))
 	}
 	for i, f := range r.faults {
 		if !r.applied[i] && f.Chance == 0 {
-			r.a.say(fmt.Sprintf("mock: warning: --fault '%v' matched nothing", f))
+			r.say(fmt.Sprintf("mock: warning: --fault '%v' matched nothing", f))
 		}
 	}
 	for i, p := range r.paths {
 		if !r.ignored[i] {
-			r.a.say(fmt.Sprintf("mock: warning: --ignore %v matched nothing", p))
+			r.say(fmt.Sprintf("mock: warning: --ignore %v matched nothing", p))
 		}
 	}
 	if r.to != nil && r.err == nil {
-		r.err = r.to.summary(jsonMockSummary{
+		r.err = r.to.summary(jsonSummary{
 			V: text.Version, Type: "summary", Passed: r.wrong == 0,
 			Recorded: r.coverage.Recorded(), Sent: r.coverage.Sent(), Notes: r.counts,
 		})
@@ -221,35 +179,35 @@ func (r *mockReport) end(err error) error {
 	}
 	switch {
 	case r.err != nil:
-		return errors.Join(err, fmt.Errorf("--report: %w", r.err))
+		return false, errors.Join(err, fmt.Errorf("--report: %w", r.err))
 	case r.wrong > 0 && (err == nil || errors.Is(err, context.Canceled)):
-		return exitCode(exitNo)
+		return true, nil
 	}
-	return err
+	return false, err
 }
 
-// A mockReportWriter writes a report in one of the formats. NDJSON and text are
+// A writer writes a report in one of the formats. NDJSON and text are
 // written note by note, since a host may end the mock at any time; JUnit is one
 // document.
-type mockReportWriter interface {
-	note(n jsonMockNote) error
-	summary(s jsonMockSummary) error
+type writer interface {
+	note(n jsonNote) error
+	summary(s jsonSummary) error
 }
 
-// newMockReportWriter writes in the format of the file's name: text for .txt, JUnit for
+// newWriter writes in the format of the file's name: text for .txt, JUnit for
 // .xml, else NDJSON.
-func newMockReportWriter(file, name string, w io.Writer) mockReportWriter {
+func newWriter(file, name string, w io.Writer) writer {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".txt":
-		return textMockReport{w, name}
+		return textWriter{w, name}
 	case ".xml":
-		return &junitMockReport{w: w, name: name}
+		return &junitWriter{w: w, name: name}
 	}
-	return ndjsonMockReport{w}
+	return ndjsonWriter{w}
 }
 
-// jsonMockNote is a line of the report.
-type jsonMockNote struct {
+// jsonNote is a line of the report.
+type jsonNote struct {
 	V           int              `json:"v"`
 	Type        string           `json:"type"`
 	Kind        string           `json:"kind"`
@@ -270,8 +228,8 @@ type jsonDifference struct {
 	Live     string `json:"live,omitempty"`
 }
 
-// jsonMockSummary is its last line.
-type jsonMockSummary struct {
+// jsonSummary is its last line.
+type jsonSummary struct {
 	V        int            `json:"v"`
 	Type     string         `json:"type"`
 	Passed   bool           `json:"passed"`
@@ -280,8 +238,8 @@ type jsonMockSummary struct {
 	Notes    map[string]int `json:"notes"`
 }
 
-func newJSONMockNote(n replay.Note, failure bool) jsonMockNote {
-	j := jsonMockNote{
+func newJSONNote(n replay.Note, failure bool) jsonNote {
+	j := jsonNote{
 		V: text.Version, Type: "note", Kind: n.Kind.String(), Failure: failure, Message: n.Live, Method: n.Method,
 		Subject: n.Subject, Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More, Text: n.Text,
 	}
@@ -291,13 +249,13 @@ func newJSONMockNote(n replay.Note, failure bool) jsonMockNote {
 	return j
 }
 
-// ndjsonMockReport writes a line a note, and a summary.
-type ndjsonMockReport struct{ w io.Writer }
+// ndjsonWriter writes a line a note, and a summary.
+type ndjsonWriter struct{ w io.Writer }
 
-func (r ndjsonMockReport) note(n jsonMockNote) error       { return r.line(n) }
-func (r ndjsonMockReport) summary(s jsonMockSummary) error { return r.line(s) }
+func (r ndjsonWriter) note(n jsonNote) error       { return r.line(n) }
+func (r ndjsonWriter) summary(s jsonSummary) error { return r.line(s) }
 
-func (r ndjsonMockReport) line(v any) error {
+func (r ndjsonWriter) line(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -306,13 +264,13 @@ func (r ndjsonMockReport) line(v any) error {
 	return err
 }
 
-// textMockReport is for people.
-type textMockReport struct {
+// textWriter is for people.
+type textWriter struct {
 	w    io.Writer
 	name string
 }
 
-func (r textMockReport) note(n jsonMockNote) error {
+func (r textWriter) note(n jsonNote) error {
 	mark := "note"
 	if n.Failure {
 		mark = "FAIL"
@@ -321,7 +279,7 @@ func (r textMockReport) note(n jsonMockNote) error {
 	return err
 }
 
-func (r textMockReport) summary(s jsonMockSummary) error {
+func (r textWriter) summary(s jsonSummary) error {
 	verdict := "FAILED"
 	if s.Passed {
 		verdict = "passed"
@@ -333,16 +291,16 @@ func (r textMockReport) summary(s jsonMockSummary) error {
 // maxMockKept is how many notes a JUnit report holds.
 const maxMockKept = 10_000
 
-// A junitMockReport keeps the notes until the end: the first of them, and how many
+// A junitWriter keeps the notes until the end: the first of them, and how many
 // failures there are beyond those.
-type junitMockReport struct {
+type junitWriter struct {
 	w     io.Writer
 	name  string
-	notes []jsonMockNote
+	notes []jsonNote
 	lost  int
 }
 
-func (r *junitMockReport) note(n jsonMockNote) error {
+func (r *junitWriter) note(n jsonNote) error {
 	switch {
 	case len(r.notes) < maxMockKept:
 		r.notes = append(r.notes, n)
@@ -352,7 +310,7 @@ func (r *junitMockReport) note(n jsonMockNote) error {
 	return nil
 }
 
-func (r *junitMockReport) summary(s jsonMockSummary) error {
+func (r *junitWriter) summary(s jsonSummary) error {
 	b := bufio.NewWriter(r.w)
 	return errors.Join(junit.Write(b, "mcptap mock", []junit.Suite{r.suite(s)}), b.Flush())
 }
@@ -360,7 +318,7 @@ func (r *junitMockReport) summary(s jsonMockSummary) error {
 // suite returns a suite with a case for the session as a whole, one for each note that is a
 // failure, and one, skipped, for each request that was not sent and need not be. Other notes
 // are the output of the first case.
-func (r *junitMockReport) suite(s jsonMockSummary) junit.Suite {
+func (r *junitWriter) suite(s jsonSummary) junit.Suite {
 	whole := junit.Case{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
 	cases := []junit.Case{whole}
 	var others strings.Builder

@@ -1,6 +1,8 @@
-package main
+// Package labels makes the labels of recordings from the command or the URL of a server.
+package labels
 
 import (
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -8,7 +10,7 @@ import (
 	"sync"
 )
 
-// labelFor makes a recording's name from a server's command: the name of the
+// For makes a recording's name from a server's command: the name of the
 // package or program that is the server, whatever launches it. It is a guess
 // for people to read; nothing depends on it.
 //
@@ -16,7 +18,7 @@ import (
 // into it: no variable's value, no code, no user part of an address, no word that
 // may be the value of a flag. Where it is not certain which word is the server,
 // the launcher gives the name.
-func labelFor(command []string) string {
+func For(command []string) string {
 	words := command
 	for len(words) > 0 && assigns(words[0]) { // written as for a shell
 		words = words[1:]
@@ -38,7 +40,7 @@ func labelFor(command []string) string {
 	if len(words) == 0 {
 		return "server"
 	}
-	return tidyName(words[0])
+	return Tidy(words[0])
 }
 
 // A launcher is a program whose argument, not itself, is the server. A word behind a
@@ -290,8 +292,8 @@ var patterns = sync.OnceValue(func() (p struct{ extension, version, scheme, outs
 
 const maxLabel = 40
 
-// tidyName makes a name of a path, a package, an image or an address.
-func tidyName(word string) string {
+// Tidy makes a name of a path, a package, an image or an address.
+func Tidy(word string) string {
 	re := patterns()
 	if strings.ContainsAny(word, " \t\r\n") && (strings.Contains(word, " -") || !isProgramPath(word)) {
 		// A whole command line in one word: what follows may be anything.
@@ -352,4 +354,17 @@ func addressName(rest string) string {
 		return host
 	}
 	return host + "/" + path
+}
+
+// ForHost makes a label from the server's host. The rest of the URL may be a
+// secret.
+func ForHost(u *url.URL) string {
+	label := strings.ToLower(u.Hostname())
+	if port := u.Port(); port != "" {
+		label += ":" + port
+	}
+	if len(label) > maxLabel {
+		label = strings.ToValidUTF8(label[:maxLabel], "")
+	}
+	return label
 }
