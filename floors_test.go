@@ -179,7 +179,7 @@ var floors = map[string]floor{
 	},
 	// Frames and calls as lines, for a person and for a program.
 	"internal/listing": {
-		ours:  []string{"internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		third: []string{"github.com/tidwall/pretty"},
 		never: map[string]string{
 			"net/http": "it prints recordings",
@@ -199,6 +199,20 @@ var floors = map[string]floor{
 		never: map[string]string{
 			"net/http": "it reports what a mock did",
 			"os/exec":  "it reports what a mock did",
+		},
+	},
+	"internal/prune": {
+		ours: []string{"internal/listing", "internal/term", "internal/term/escape", "store", "tap/text", "tap/view"},
+		never: map[string]string{
+			"net/http": "it chooses among recordings",
+			"os/exec":  "it chooses among recordings",
+		},
+	},
+	"web/source": {
+		ours: []string{"diff", "diff/load", "diff/report", "internal/wholefile", "recording", "store", "web"},
+		never: map[string]string{
+			"net/http": "it reads files",
+			"os/exec":  "it reads files",
 		},
 	},
 	// Atomic replacement of files, for recordings and reports.
@@ -256,7 +270,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/stats", "mock/report", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

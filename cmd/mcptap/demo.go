@@ -181,15 +181,7 @@ func invocation(self, typed string) string {
 			return "mcptap"
 		}
 	}
-	return shellQuote(typed)
-}
-
-// shellQuote returns s as one word for a POSIX shell.
-func shellQuote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,@%") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(safe.String(s), "'", `'\''`) + "'"
+	return term.ShellQuote(typed)
 }
 
 // An indenter puts two spaces before each line.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
@@ -124,7 +125,7 @@ func examineProgram() finding {
 	case err != nil:
 		f.health, f.text = doubtful, f.text+", which is not in PATH"
 		f.hint = "use the full path in the configuration of clients, as `mcptap wrap` does"
-	case !sameFile(named, own):
+	case !wholefile.Same(named, own):
 		f.health, f.text = doubtful, f.text+"; PATH has another one, "+named
 		f.hint = "remove one of them, or use full paths"
 	}

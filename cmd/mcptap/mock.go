@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	mockreport "github.com/mcptap/mcptap/mock/report"
 	"github.com/mcptap/mcptap/recording"
@@ -325,7 +326,7 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 		paths = append(paths, path)
 	}
 	for _, path := range paths {
-		if sameFile(o.File, path) || samePath(o.File, path) {
+		if wholefile.Same(o.File, path) || wholefile.SamePath(o.File, path) {
 			err := fmt.Errorf("--report %s would overwrite the recording %s", term.Quote(o.File), term.Quote(arg))
 			return hint.With(err, "choose another file")
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -84,7 +85,7 @@ func TestListWidths(t *testing.T) {
 	infos[4].Tally.Facts.Probe, infos[4].Tally.Facts.Requested = true, "2026-07-28"
 	for _, width := range []int{60, 80, 120, 200} {
 		var out bytes.Buffer
-		if err := listTable(&term.Printer{W: &out, Width: width}, testNow, infos); err != nil {
+		if err := listing.Recordings(&term.Printer{W: &out, Width: width}, testNow, infos); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("ls-%d.txt", width), out.Bytes())

@@ -156,7 +156,7 @@ func (a *app) dirArg() string {
 	if a.dirFlag == "" {
 		return ""
 	}
-	return " --dir " + shellQuote(a.dirFlag)
+	return " --dir " + term.ShellQuote(a.dirFlag)
 }
 
 // dataDir returns the directory of the recordings: --dir, MCPTAP_DIR, or the

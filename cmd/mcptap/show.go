@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -141,7 +142,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 		return rec.WriteRaw(a.stdout, f)
 	case o.curl:
-		return showCurl(ctx, a, rec, words.recordings[0], number)
+		return listing.Curl(ctx, a.stdout, rec, number, words.recordings[0], a.dirArg())
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
 	case o.diff && !o.byCall() && words.isPair():
@@ -154,7 +155,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	err = o.list(ctx, a, rec, sel)
 	if err == exitCode(exitNo) && words.query != "" {
 		if _, _, named := a.opener().Path(ctx, words.query); named == nil {
-			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + shellQuote(words.recordings[0]) + " " + shellQuote(words.query) + "`")
+			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + term.ShellQuote(words.recordings[0]) + " " + term.ShellQuote(words.query) + "`")
 		}
 	}
 	return err

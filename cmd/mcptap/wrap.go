@@ -19,6 +19,7 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/tap/text"
 	clients "github.com/mcptap/mcptap/wrap"
 )
@@ -345,19 +346,10 @@ func ownPath() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if named, err := exec.LookPath("mcptap"); err == nil && filepath.IsAbs(named) && sameFile(named, own) {
+	if named, err := exec.LookPath("mcptap"); err == nil && filepath.IsAbs(named) && wholefile.Same(named, own) {
 		return named, nil
 	}
 	return own, nil
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // complete returns the names of servers for completion.

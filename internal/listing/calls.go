@@ -39,6 +39,7 @@ const (
 	maxIndentedCalls = 12
 )
 
+// NewCalls returns a printer of calls; tree draws them as trees.
 func NewCalls(l *term.Printer, info store.Info, tree bool) *Calls {
 	t := &Calls{
 		rowTable: newRowTable(l, info), tree: tree, live: info.Status == store.Live,
@@ -276,6 +277,7 @@ func (t *Calls) print(c callCells) error {
 	}, c.title)
 }
 
+// End implements [Printer].
 func (t *Calls) End(s *Summary) error {
 	if err := t.flush(); err != nil {
 		return err

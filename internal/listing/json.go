@@ -246,8 +246,10 @@ func (p *JSON) row(r *view.Row, deltas []*view.Delta) error {
 	return text.WriteRaw(p.W, b, f, p.Payload.WriteRaw)
 }
 
+// SkipHeader implements [Printer]. Lines of JSON have no header.
 func (p *JSON) SkipHeader() {}
 
+// End implements [Printer].
 func (p *JSON) End(s *Summary) error { return writeJSONSummary(p.W, s, p.Recording) }
 
 // jsonSummary is the last line of `show --json`.

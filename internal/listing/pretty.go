@@ -32,6 +32,7 @@ type Pretty struct {
 	large *textWriter // receives a text that is larger than maxPretty
 }
 
+// Write implements [io.Writer]. It prints nothing before Close, unless the text is large.
 func (p *Pretty) Write(b []byte) (int, error) {
 	if p.large == nil && len(p.raw)+len(b) <= maxPretty {
 		p.raw = append(p.raw, b...)
@@ -48,6 +49,7 @@ func (p *Pretty) Write(b []byte) (int, error) {
 	return p.large.Write(b)
 }
 
+// Close prints the text.
 func (p *Pretty) Close() error {
 	if p.large != nil {
 		return errors.Join(p.large.Close(), p.hint("larger than "+view.Size(int64(maxPretty))))

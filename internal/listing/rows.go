@@ -36,6 +36,7 @@ const (
 	wide       = 90
 )
 
+// NewFrames returns a printer of frames.
 func NewFrames(l *term.Printer, info store.Info) *Frames {
 	t := &Frames{
 		rowTable: newRowTable(l, info), http: info.Header.Transport == "http", ended: info.Duration,
@@ -62,8 +63,10 @@ func (t *Frames) setColumns() {
 	t.omit(leastAbout)
 }
 
+// Item implements [Printer].
 func (t *Frames) Item(i *view.Item) error { return t.Row(i.Row, i.Deltas) }
 
+// Row prints a frame, and how its responses differ from the previous ones.
 func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 	if err := t.header("ABOUT"); err != nil {
 		return err
@@ -108,6 +111,7 @@ func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 	return err
 }
 
+// Arrows are the signs of the lanes.
 var Arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
 var laneStyles = [tap.Lanes]term.Style{tap.Lifecycle: term.Dim, tap.ToServer: term.Cyan, tap.ToClient: term.Magenta, tap.Stderr: term.Dim}

@@ -106,6 +106,7 @@ type contextJSON struct {
 	MaxFrame     uint64 `json:"max_frame,omitempty"`
 }
 
+// WriteContextJSON prints what servers cost the context of a model for a program.
 func WriteContextJSON(w io.Writer, c *check.Context) error {
 	for _, l := range c.Lists() {
 		if err := term.WriteJSON(w, contextJSON{

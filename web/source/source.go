@@ -1,4 +1,6 @@
-package main
+// Package source gives the viewer the recordings of a directory: it lists, opens and compares
+// them.
+package source
 
 import (
 	"context"
@@ -13,45 +15,41 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
 )
 
-// A webSource gives the viewer the recordings of a directory, and optionally one from
-// elsewhere.
-type webSource struct {
+// Files are the recordings of a directory, and optionally one from another place. They implement
+// [web.Source].
+type Files struct {
 	dir  string
-	more string // the path of the one from elsewhere
+	more string // the path of the one from another place
 
 	mu    sync.Mutex
 	paths map[string]string // by key, as they were listed last
 }
 
-func newWebSource(dir string) *webSource { return &webSource{dir: dir, paths: map[string]string{}} }
+// New returns the recordings of a directory.
+func New(dir string) *Files { return &Files{dir: dir, paths: map[string]string{}} }
 
-// include adds a recording to the list, and returns its key.
-func (s *webSource) include(path string) string {
+// Include adds a recording to the list, and returns its key.
+func (s *Files) Include(path string) string {
 	if filepath.Dir(path) != filepath.Clean(s.dir) {
 		s.more = path
 	}
 	all, _ := s.Recordings() // the page reports the error
 	for _, r := range all {
-		if samePath(r.Path, path) {
+		if wholefile.SamePath(r.Path, path) {
 			return r.Key
 		}
 	}
 	return ""
 }
 
-func samePath(a, b string) bool {
-	x, errX := filepath.Abs(a)
-	y, errY := filepath.Abs(b)
-	return errX == nil && errY == nil && x == y
-}
-
 // Recordings implements [web.Source]. It remembers the paths.
-func (s *webSource) Recordings() ([]web.Recording, error) {
+func (s *Files) Recordings() ([]web.Recording, error) {
 	infos, err := store.List(s.dir)
 	if err != nil {
 		return nil, err
@@ -72,7 +70,7 @@ func (s *webSource) Recordings() ([]web.Recording, error) {
 		if !recording.IsID(key) || count[key] > 1 {
 			key = filepath.Base(info.Path)
 		}
-		all[i] = web.Recording{Info: info, Key: key, Arg: s.arg(info.Path)}
+		all[i] = web.Recording{Info: info, Key: key, Arg: s.Arg(info.Path)}
 		paths[key] = info.Path
 	}
 	s.mu.Lock()
@@ -81,10 +79,10 @@ func (s *webSource) Recordings() ([]web.Recording, error) {
 	return all, nil
 }
 
-// arg returns the argument that names a recording in commands, "" for its id: a path if
+// Arg returns the argument that names a recording in commands, "" for its id: a path if
 // it is not in the directory.
-func (s *webSource) arg(path string) string {
-	if samePath(filepath.Dir(path), s.dir) {
+func (s *Files) Arg(path string) string {
+	if wholefile.SamePath(filepath.Dir(path), s.dir) {
 		return ""
 	}
 	if abs, err := filepath.Abs(path); err == nil {
@@ -94,16 +92,16 @@ func (s *webSource) arg(path string) string {
 }
 
 // Open implements [web.Source].
-func (s *webSource) Open(key string) (web.Reader, error) {
+func (s *Files) Open(key string) (web.Reader, error) {
 	rec, err := s.recording(key)
 	if err != nil {
 		return web.Reader{}, err
 	}
-	return web.Reader{FrameReader: rec, Key: key, Arg: s.arg(rec.Path())}, nil
+	return web.Reader{FrameReader: rec, Key: key, Arg: s.Arg(rec.Path())}, nil
 }
 
 // recording opens the recording of a key.
-func (s *webSource) recording(key string) (*store.Recording, error) {
+func (s *Files) recording(key string) (*store.Recording, error) {
 	s.mu.Lock()
 	path := s.paths[key]
 	s.mu.Unlock()
@@ -128,7 +126,7 @@ func (s *webSource) recording(key string) (*store.Recording, error) {
 const maxSideDifferences = 300
 
 // Compare implements [web.Source].
-func (s *webSource) Compare(ctx context.Context, a, b web.Side) (*web.Comparison, error) {
+func (s *Files) Compare(ctx context.Context, a, b web.Side) (*web.Comparison, error) {
 	set := &diffreport.Set{}
 	d := load.Differ{Ctx: ctx, Set: set, Opt: diff.Options{Rows: diff.DefaultRows, Most: maxSideDifferences, Check: ctx.Err}}
 	var sides [2]*load.Recording

@@ -1,32 +1,33 @@
-package main
+package listing
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
 
-// maxCurlBody is the largest body included in the command. Linux limits one argument to
+// MaxCurlBody is the largest body included in the command. Linux limits one argument to
 // 128 KiB.
-const maxCurlBody = 64 << 10
+const MaxCurlBody = 64 << 10
 
 // curlSkips are header fields that curl sets by itself, or that belong to one connection.
 var curlSkips = []string{"Host", "Content-Length", "Connection", "Keep-Alive", "Transfer-Encoding", "Accept-Encoding",
 	"Te", "Trailer", "Upgrade", "Expect"}
 
-// showCurl prints a curl command that repeats the HTTP request of a frame: any frame of an
-// exchange names its request. The command goes to the server, not to the tap.
-func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, number uint64) error {
+// Curl prints a curl command that repeats the HTTP request of a frame: any frame of an
+// exchange names its request. The command goes to the server, not to the tap. arg names the
+// recording in commands, and dirArg follows them.
+func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64, arg, dirArg string) error {
 	info, err := rec.Info()
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 	}
 	if f.Exchange == 0 {
 		return fail("did not cross HTTP",
-			fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", shellQuote(arg), number,
-				a.dirArg()))
+			fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", term.ShellQuote(arg), number,
+				dirArg))
 	}
 	var head tap.Event
 	var body bytes.Buffer
@@ -59,7 +60,7 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 		switch {
 		case f2.Form == tap.FormText || f2.Form == tap.FormBinary:
 			return fail("is a WebSocket message, which curl cannot send",
-				fmt.Sprintf("`mcptap replay %s --only '#%d'%s --to URL` sends it", shellQuote(arg), number, a.dirArg()))
+				fmt.Sprintf("`mcptap replay %s --only '#%d'%s --to URL` sends it", term.ShellQuote(arg), number, dirArg))
 		case f2.Lane == tap.Lifecycle:
 			e, err := tap.ParseEvent(f2.Raw)
 			if err != nil {
@@ -87,23 +88,23 @@ func showCurl(ctx context.Context, a *app, rec *store.Recording, arg string, num
 	if head.Method == "" {
 		return fail("belongs to an HTTP request without a head", "`mcptap show REC --http` lists what was recorded of it")
 	}
-	return printCurl(a.stdout, info.Header.Upstream+head.Target, &head, body.Bytes(),
-		fmt.Sprintf("mcptap show %s %d --raw%s", shellQuote(arg), bodySeq, a.dirArg()))
+	return PrintCurl(w, info.Header.Upstream+head.Target, &head, body.Bytes(),
+		fmt.Sprintf("mcptap show %s %d --raw%s", term.ShellQuote(arg), bodySeq, dirArg))
 }
 
-// printCurl writes the command. A body that is large, or not text, is read from the standard
+// PrintCurl writes the command. A body that is large, or not text, is read from the standard
 // output of bodyCommand.
-func printCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyCommand string) error {
+func PrintCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyCommand string) error {
 	var b strings.Builder
-	piped := len(body) > maxCurlBody || !plainText(string(body))
+	piped := len(body) > MaxCurlBody || !plainText(string(body))
 	if piped {
 		b.WriteString(bodyCommand + " | ")
 	}
 	b.WriteString("curl -sSgN --path-as-is ")
-	if head.Method != http.MethodPost || len(body) == 0 {
-		b.WriteString("-X " + shellQuote(head.Method) + " ")
+	if head.Method != "POST" || len(body) == 0 {
+		b.WriteString("-X " + term.ShellQuote(head.Method) + " ")
 	}
-	b.WriteString(shellQuote(url))
+	b.WriteString(term.ShellQuote(url))
 	var notes []string
 	for _, h := range head.Header {
 		name, value := h[0], h[1]
@@ -112,18 +113,18 @@ func printCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyComman
 			field = name + ";"
 		}
 		switch {
-		case slices.Contains(curlSkips, http.CanonicalHeaderKey(name)):
+		case slices.ContainsFunc(curlSkips, func(skip string) bool { return strings.EqualFold(skip, name) }):
 		case !plainText(field):
 			notes = append(notes, "header "+safe.String(name)+" is left out: it is not plain text")
 		default:
-			b.WriteString(" \\\n  -H " + shellQuote(field))
+			b.WriteString(" \\\n  -H " + term.ShellQuote(field))
 		}
 	}
 	switch {
 	case piped:
 		b.WriteString(" \\\n  --data-binary @-")
 	case len(body) > 0:
-		b.WriteString(" \\\n  --data-raw " + shellQuote(string(body)))
+		b.WriteString(" \\\n  --data-raw " + term.ShellQuote(string(body)))
 	}
 	b.WriteString("\n")
 	for _, name := range head.Masked {
