@@ -123,11 +123,11 @@ func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res 
 		term.Plural(info.Tally.Frames.Total(), "frame", "frames"), view.Size(int64(info.Tally.Bytes.Total())),
 		term.Plural(info.Tally.Errors, "error", "errors"), view.Took(info.Duration))
 	w := bufio.NewWriter(&indenter{w: a.stdout})
-	width := a.width()
-	if width > 0 {
-		width = max(width-2, 20)
+	rows := a.printer(w)
+	if rows.Width > 0 {
+		rows.Width = max(rows.Width-2, term.MinWidth)
 	}
-	p := listing.NewFrames(a.printer(w), info)
+	p := listing.NewFrames(rows, info)
 	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
