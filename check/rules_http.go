@@ -397,7 +397,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-49", Class: "client-breaking", In: "A-E", Side: "both", Transport: "http",
-		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text. The JSON body that answers a request with 200 has a message.",
+		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text. The body that answers a request with 200 and application/json has a message.",
 		Source: "A:basic/messages; B-E:basic/index#messages; RFC 8259",
 		Fix:    "Serialize with a JSON library; map NaN and infinity to null. Put the result into a JSON-RPC response.",
 		New:    bodyIsJSON,
@@ -803,27 +803,31 @@ func bodyIsJSON(s *Session) Hooks {
 		}
 	}
 	return Hooks{Exchange: exchange, Frame: func(e *session.Entry, v *Verdict) {
-		form := e.Frame.Form
 		noteCancelled(s, e, &cancelled)
-		x := s.checker.exchangeOf(e)
-		if form == tap.FormBody && e.Frame.Lane == tap.ToClient && !e.Frame.Truncated && e.Frame.Whole() && x != nil && x.answersInJSON() {
-			text := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw))
-			if (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth) {
-				v.Violate(x.about(), "$", string(text))
-				return
-			}
-		}
-		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent || e.Message.Kind == jsonrpc.Other {
+		form, x := e.Frame.Form, s.checker.exchangeOf(e)
+		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent {
 			return
 		}
-		reason := e.Message.Reason
+		whole := !e.Frame.Truncated && e.Frame.Whole()
+		answer := form == tap.FormBody && e.Frame.Lane == tap.ToClient && whole && x != nil && x.answersInJSON()
+		text, subject, reason := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw)), e.Exchange.Method, e.Message.Reason
+		switch {
+		case answer && (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth):
+			v.Violate(x.about(), "$", string(text))
+			return
+		case e.Message.Kind != jsonrpc.Other:
+		case !answer || Field(x.Response, "Content-Encoding") != nil: // which may not have been decoded
+			return
+		default:
+			subject, reason = x.about(), jsonrpc.Peek(text).Reason
+		}
 		switch {
 		case e.Frame.Truncated || e.Message.Unread:
 			v.Skip("the frame is truncated or too large to be read")
 		case strings.HasPrefix(reason, "not JSON: ends"):
 			v.Skip("the text is cut off")
-		case strings.HasPrefix(reason, "not JSON"), strings.Contains(reason, "byte order mark"):
-			v.Violate(e.Exchange.Method, "$", reason)
+		case strings.HasPrefix(reason, "not JSON"), strings.Contains(reason, "byte order mark"), reason == "blank":
+			v.Violate(subject, "$", reason)
 		default:
 			v.Hold()
 		}
