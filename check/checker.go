@@ -712,8 +712,12 @@ func (s *Session) learnResult(m *Message) {
 		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
 			s.checker.cut = true
 		}
+		declared := result.Get("capabilities")
+		if declared.IsObject() && s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, ofCapabilities, declared) == nil {
+			s.checker.cut = true
+		}
 		s.release(s.Server)
-		s.Server = s.keep(result.Get("capabilities"))
+		s.Server = s.keep(declared)
 	case "tools/list":
 		s.define(&s.Tools, m, "tools", "name")
 	case "prompts/list":
