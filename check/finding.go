@@ -44,6 +44,16 @@ type Finding struct {
 	method string // of the message, or of its request
 }
 
+// Fault returns what is wrong and where, in one line. It is printed before what the rule
+// requires.
+func (f *Finding) Fault() string {
+	where := strings.TrimSpace(f.Subject + " " + f.Path)
+	if where == "" || f.Text == "" {
+		return where + f.Text
+	}
+	return where + ": " + f.Text
+}
+
 // A Judgement counts the verdicts of one rule.
 type Judgement struct {
 	Rule *Rule
@@ -257,13 +267,16 @@ func (v *Verdict) Check(ok bool, subject, path, text string) {
 	v.Violate(subject, path, text)
 }
 
-// CheckValue is like Check with a value as the text.
-func (v *Verdict) CheckValue(ok bool, subject, path string, value []byte) {
+// CheckValue is like Check with a text of words, which may be "", and a value.
+func (v *Verdict) CheckValue(ok bool, subject, path, words string, value []byte) {
 	if ok {
 		v.Hold()
 		return
 	}
-	v.Violate(subject, path, string(value[:min(len(value), maxText+1)]))
+	if words != "" {
+		words += ": "
+	}
+	v.Violate(subject, path, words+string(value[:min(len(value), maxText+1)]))
 }
 
 // cut returns the beginning of a text, at most maxText bytes and whole characters.

@@ -24,9 +24,9 @@ const LockVersion = 1
 // A Lock is what a server offers, in a form that is made to be reviewed: object members are
 // sorted, and definitions are sorted by name. A list is nil if it was not requested.
 type Lock struct {
-	Version      int             `json:"lock_version"`
-	Server       string          `json:"server,omitempty"` // its name
-	Instructions string          `json:"instructions,omitempty"`
+	Version      int    `json:"lock_version"`
+	Server       string `json:"server,omitempty"` // its name
+	Instructions string `json:"instructions,omitempty"`
 	// Capabilities are those in the result of initialize, and Discovered those in the result of
 	// server/discover: a server may rightly declare others in each era.
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`

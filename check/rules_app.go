@@ -37,7 +37,7 @@ var rulesApp = []Rule{
 		Fix:    "Use _meta.ui.resourceUri.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
 			if uri := d.Get("_meta", "ui/resourceUri"); uri != nil {
-				v.Violate(d.name, d.path+"._meta", string(uri))
+				v.Violate(d.name, d.path+"._meta", "the flat key ui/resourceUri: "+string(uri))
 			}
 		}, "result tools/list"),
 	},
@@ -138,7 +138,7 @@ func resourceOfTool(*Session) Hooks {
 		case m.Kind == jsonrpc.Response:
 			v.Hold()
 		case m.ErrorCode == "-32002" || m.ErrorCode == "-32602" || m.ErrorCode == "-32601":
-			v.Violate(tool, "$.error.code", m.ErrorCode)
+			v.Violate(tool, "$.error.code", "its UI cannot be read: "+m.ErrorCode)
 		default:
 			v.Skip("whether the resource exists is not known")
 		}

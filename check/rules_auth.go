@@ -106,7 +106,7 @@ var rulesAuth = []Rule{
 		Fix:    "Answer 401.",
 		New: refusals(func(x *Exchange, v *Verdict) {
 			if bearer, _ := x.challenge(); bearer["error"] == "invalid_token" {
-				v.Check(x.Response.Status == 401, authenticate, "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status == 401, authenticate, "", fmt.Sprintf("invalid_token with the status %d", x.Response.Status))
 			}
 		}),
 	},

@@ -155,7 +155,7 @@ var rulesCapability = []Rule{
 			case m.Session.Server == nil:
 				v.Skip("the capabilities are not known")
 			case declares(m.Session.Server, name):
-				v.Check(m.ErrorCode != "-32601", m.Request.Method, "$.error.code", m.ErrorCode)
+				v.Check(m.ErrorCode != "-32601", m.Request.Method, "$.error.code", "declared, and not implemented: "+m.ErrorCode)
 			}
 		}, "result tools/list", "error tools/list", "result prompts/list", "error prompts/list", "result resources/list", "error resources/list"),
 	},

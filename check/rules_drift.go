@@ -61,7 +61,7 @@ var rulesDrift = []Rule{
 			}
 			switch own := m.Member("capabilities"); {
 			case digest(own) != digest(other.Server):
-				v.Violate("capabilities", "$.result.capabilities", string(own))
+				v.Violate("capabilities", "$.result.capabilities", "other than in another session: "+string(own))
 			case same:
 				v.Hold()
 			}

@@ -81,7 +81,7 @@ var rulesFeature = []Rule{
 				case !tools.lacks(s, s.Tools, name):
 					v.Skip("the list of tools is not complete")
 				default:
-					v.Check(!m.IsError, name, "$.result.isError", "true")
+					v.Check(!m.IsError, name, "$.result.isError", "a result for an unknown tool")
 				}
 			}}
 		},
@@ -161,7 +161,7 @@ var rulesFeature = []Rule{
 			case m.ErrorCode == "-32602":
 				v.Hold()
 			case strings.Contains(strings.ToLower(m.ErrorMessage), "cursor"):
-				v.Violate(m.Subject(), "$.error.code", m.ErrorCode)
+				v.Violate(m.Subject(), "$.error.code", m.ErrorCode+" instead of -32602")
 			default:
 				v.Skip("the error does not name the cursor")
 			}
@@ -259,7 +259,7 @@ var rulesFeature = []Rule{
 				prompt := s.Prompts[name]
 				switch {
 				case prompts.lacks(s, s.Prompts, name) || lacksArgument(prompt, m.Request.Param("arguments")):
-					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode)
+					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode+" instead of -32602")
 				case prompt == nil:
 					v.Skip("the list of prompts is not complete")
 				}
@@ -285,7 +285,7 @@ var rulesFeature = []Rule{
 				case scheme(uri) == "" && isMasked(uri):
 					v.Skip("the URI is masked")
 				default:
-					v.CheckValue(scheme(uri) != "", subject, path, value)
+					v.CheckValue(scheme(uri) != "", subject, path, "no scheme", value)
 				}
 			}
 			if m.Kind != jsonrpc.Response {
@@ -484,7 +484,7 @@ func missingResource(m *Message, v *Verdict) {
 	case !isMissing.MatchString(m.ErrorMessage):
 		v.Skip("whether the resource exists is not known")
 	default:
-		v.Check(m.ErrorCode == want, m.Subject(), "$.error.code", m.ErrorCode)
+		v.Check(m.ErrorCode == want, m.Subject(), "$.error.code", m.ErrorCode+" instead of "+want)
 	}
 }
 
@@ -520,7 +520,7 @@ func issuedCursors(s *Session) Hooks {
 		case isMasked(cursor):
 			v.Skip("the cursor is masked")
 		default:
-			v.Violate(m.Method, "$.params.cursor", string(cursor))
+			v.Violate(m.Method, "$.params.cursor", "not a nextCursor of the server: "+string(cursor))
 		}
 	}
 	return Hooks{Watch: watch, Message: judge, On: []string{
@@ -613,7 +613,7 @@ func networkReferences(m *Message, d definition, v *Verdict) {
 			ref := schema.Get("$ref").Decoded()
 			to, _, _ := strings.Cut(ref, "#")
 			if s := scheme(to); (s == "http" || s == "https" || strings.HasPrefix(to, "//")) && !ids[to] {
-				v.Violate(d.name, d.path+"."+member, ref)
+				v.Violate(d.name, d.path+"."+member, "a $ref to another document: "+ref)
 			}
 		})
 		if !complete {
@@ -647,7 +647,7 @@ func subscribedURIs(s *Session) Hooks {
 			v.Skip("the subscription may have been made outside of the recording")
 			return
 		}
-		v.Violate(uri, "$.params.uri", uri)
+		v.Violate(uri, "$.params.uri", "not subscribed to")
 	}
 	return Hooks{Watch: watch, Message: judge, On: []string{"notification notifications/resources/updated"}}
 }

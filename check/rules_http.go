@@ -33,7 +33,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Use POST.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.sends() {
-				v.Check(x.Request.Method == "POST", x.Request.Method, "", x.Request.Method)
+				v.Check(x.Request.Method == "POST", x.Request.Method, "", "messages in its body")
 			}
 		}),
 	},
@@ -69,7 +69,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			isResponse := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
-			v.Check(!isResponse, m.Subject(), "$", "a response")
+			v.Check(!isResponse, m.Subject(), "$", "a response by POST")
 		}, "message"),
 	},
 	{
@@ -82,7 +82,7 @@ var rulesHTTP = []Rule{
 				return // see http-06
 			}
 			body := x.Others > 0 || x.Has(tap.ToClient, jsonrpc.Request, jsonrpc.Notification, jsonrpc.Response, jsonrpc.Invalid)
-			text := strconv.Itoa(x.Response.Status)
+			text := fmt.Sprintf("answered %d", x.Response.Status)
 			if body {
 				text += " with a body"
 			}
@@ -96,7 +96,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Answer 400 or another error status.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
-				v.Check(x.Response.Status >= 400, x.about(), "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
 			}
 		}),
 	},
@@ -110,7 +110,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			media := mediaType(x.Response)
-			text := fmt.Sprintf("%d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
+			text := fmt.Sprintf("answered %d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
 			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
 		}),
 	},
@@ -140,7 +140,7 @@ var rulesHTTP = []Rule{
 				return
 			default:
 				media := mediaType(x.Response)
-				v.Check(status == 405 || status/100 == 2 && media == eventStream, "GET", "", strings.TrimSpace(fmt.Sprintf("%d %s", status, media)))
+				v.Check(status == 405 || status/100 == 2 && media == eventStream, "GET", "", strings.TrimSpace(fmt.Sprintf("answered %d %s", status, media)))
 			}
 		}),
 	},
@@ -185,7 +185,7 @@ var rulesHTTP = []Rule{
 					return
 				}
 				if status := x.Response.Status; status == 400 || status == 404 {
-					v.Check(status == 400, sessionField, "", strconv.Itoa(status))
+					v.Check(status == 400, sessionField, "", "missing, and answered 404")
 				}
 			})(s)
 		},
@@ -317,7 +317,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Send status 404 together with the JSON-RPC error.",
 		New: each(func(m *Message, v *Verdict) {
 			if status := m.Entry.Status(); m.ErrorCode == "-32601" && status != 0 && status != 101 {
-				v.Check(status == 404, m.Subject(), "$.error.code", strconv.Itoa(status))
+				v.Check(status == 404, m.Subject(), "$.error.code", fmt.Sprintf("the status %d instead of 404", status))
 			}
 		}, "error"),
 	},
@@ -361,10 +361,10 @@ var rulesHTTP = []Rule{
 					name, _, _ := strings.Cut(part, "=")
 					switch lower := strings.ToLower(name); {
 					case lower == "access_token":
-						v.Violate(name, "", name)
+						v.Violate(name, "", "a token in the query")
 						return
 					case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
-						v.Observe(name, "", name)
+						v.Observe(name, "", "may be a key in the query")
 						return
 					}
 				}
@@ -409,7 +409,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Use the final URL, with or without its trailing slash, in the configuration of the client.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.Request.Method == "POST" && x.sends() && x.answered(3) {
-				v.Check(x.Response.Status > 303, "POST", "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status > 303, "POST", "", fmt.Sprintf("answered %d, which becomes a GET", x.Response.Status))
 			}
 		}),
 	},
@@ -426,7 +426,7 @@ var rulesHTTP = []Rule{
 					continue
 				}
 				list := (name == "mcp-protocol-version" || name == "mcp-method") && strings.Contains(f[1], ",")
-				v.Check(!seen[name] && !list, f[0], "", f[1])
+				v.Check(!seen[name] && !list, f[0], "", "twice, or a list: "+f[1])
 				seen[name] = true
 			}
 		}),
@@ -442,7 +442,7 @@ var rulesHTTP = []Rule{
 					return
 				}
 				if upstream := x.upstream(v); upstream != nil {
-					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", origin(upstream))
+					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
 				}
 			}}
 		},
@@ -464,9 +464,9 @@ var rulesHTTP = []Rule{
 			case x.Has(tap.ToClient, jsonrpc.ErrorResponse):
 				v.Hold()
 			case strings.HasPrefix(media, "text/"):
-				v.Violate(x.about(), "", fmt.Sprintf("%d %s", status, media))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
 			case status >= 500 && x.End != nil && x.Others == 0:
-				v.Violate(x.about(), "", fmt.Sprintf("%d without a body", status))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
 			}
 		}),
 	},
@@ -557,7 +557,7 @@ func deadSession(s *Session) Hooks {
 		status := x.Response.Status
 		switch {
 		case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
-			v.Check(status == 404, x.Request.Method, "", strconv.Itoa(status))
+			v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
 		case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
 			dead = x.Heads[1]
 		}
@@ -741,7 +741,7 @@ func newIDAfterLoss(s *Session) Hooks {
 				return
 			}
 			if id, ok := lost.Get(key(m.Method, m.Parameters())); ok {
-				v.CheckValue(id != string(m.ID), m.Subject(), "$.id", m.ID)
+				v.CheckValue(id != string(m.ID), m.Subject(), "$.id", "the id of the lost request", m.ID)
 			}
 		},
 	}
@@ -813,7 +813,7 @@ func bodyIsJSON(s *Session) Hooks {
 		text, subject, reason := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw)), e.Exchange.Method, e.Message.Reason
 		switch {
 		case answer && (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth):
-			v.Violate(x.about(), "$", string(text))
+			v.Violate(x.about(), "$", "not a message: "+string(text))
 			return
 		case e.Message.Kind != jsonrpc.Other:
 		case !answer || Field(x.Response, "Content-Encoding") != nil: // which may not have been decoded

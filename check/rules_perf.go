@@ -19,7 +19,7 @@ var rulesPerformance = []Rule{
 		Fix:    "Send progress, use a task, or raise the timeout of the client.",
 		New: calls(func(c *session.Call, params jsonrpc.Value, v *Verdict) {
 			took := c.FirstAnswer - c.At
-			v.Check(took <= time.Minute, aboutCall(c, params), "", took.Round(time.Second).String())
+			v.Check(took <= time.Minute, aboutCall(c, params), "", "took "+took.Round(time.Second).String())
 		}),
 	},
 	{
