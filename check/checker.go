@@ -157,7 +157,6 @@ type Message struct {
 	envelope, params, result members
 	blocks                   once[block]
 	metas                    once[meta]
-	subject                  string
 }
 
 // Parameters returns the params as a value.
@@ -202,20 +201,17 @@ func (m *Message) readEnvelope() jsonrpc.Value {
 // Subject returns the tool, prompt or URI that a message is about, or else its method, or
 // that of its request.
 func (m *Message) Subject() string {
-	if m.subject == "" {
-		param, method := m.Param, m.Method
-		if m.Request != nil {
-			param, method = m.Request.Param, m.Request.Method
-		}
-		switch method {
-		case "tools/call", "prompts/get":
-			m.subject = param("name").Decoded()
-		case "resources/read":
-			m.subject = param("uri").Decoded()
-		}
-		m.subject = cmp.Or(m.subject, method)
+	param, method, subject := m.Param, m.Method, ""
+	if m.Request != nil {
+		param, method = m.Request.Param, m.Request.Method
 	}
-	return m.subject
+	switch method {
+	case "tools/call", "prompts/get":
+		subject = param("name").Decoded()
+	case "resources/read":
+		subject = param("uri").Decoded()
+	}
+	return cmp.Or(subject, method)
 }
 
 // A judge is a rule at work in a session.

@@ -154,20 +154,10 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
-	// last is the class in the revision classOf: see class.
-	last    Class
-	classOf jsonrpc.Revision
-	// judgement is that of the rule, nil before the first verdict.
-	judgement *Judgement
 }
 
 // counts returns the counts of the rule.
-func (v *Verdict) counts() *Judgement {
-	if v.judgement == nil {
-		v.judgement = v.results.of(v.rule)
-	}
-	return v.judgement
-}
+func (v *Verdict) counts() *Judgement { return v.results.of(v.rule) }
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {
@@ -191,13 +181,8 @@ func (v *Verdict) known() bool {
 // judged reports whether the rule is judged in the revision.
 func (v *Verdict) judged() bool { return v.class() != 0 }
 
-// class returns the class of the rule in the revision. It is that of the last call in most cases.
-func (v *Verdict) class() Class {
-	if v.classOf != v.revision || v.last == 0 {
-		v.classOf, v.last = v.revision, v.rule.ClassIn(v.revision)
-	}
-	return v.last
-}
+// class returns the class of the rule in the revision.
+func (v *Verdict) class() Class { return v.rule.ClassIn(v.revision) }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {

@@ -111,14 +111,11 @@ func other(lane tap.Lane) tap.Lane {
 
 // root returns the path of the params or the result of a message.
 func (m *Message) root() string {
-	asks := m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification
 	switch {
-	case m.Path == "$" && asks:
-		return "$.params"
+	case m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification:
+		return m.Path + ".params"
 	case m.Path == "$":
 		return "$.result"
-	case asks:
-		return m.Path + ".params"
 	}
 	return m.Path
 }

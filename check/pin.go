@@ -319,12 +319,17 @@ func (l *Lock) Missing() (methods []string) {
 	return methods
 }
 
-// canonical returns a value with sorted members, without changing a number.
-func canonical(v jsonrpc.Value) json.RawMessage {
+// decode reads a value, with its numbers as they are written.
+func decode(v []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()
+	return d.Decode(into)
+}
+
+// canonical returns a value with sorted members, without changing a number.
+func canonical(v jsonrpc.Value) json.RawMessage {
 	var tree any
-	if d.Decode(&tree) != nil {
+	if decode(v, &tree) != nil {
 		return json.RawMessage("null")
 	}
 	var b bytes.Buffer
@@ -532,9 +537,7 @@ func renames(old, offered map[string]json.RawMessage) map[string]string {
 
 func withoutName(def json.RawMessage) string {
 	var members map[string]any
-	d := json.NewDecoder(bytes.NewReader(def))
-	d.UseNumber()
-	if d.Decode(&members) != nil {
+	if decode(def, &members) != nil {
 		return string(def)
 	}
 	for _, name := range []string{"name", "uri", "uriTemplate", "title"} {

@@ -45,7 +45,7 @@ var rulesDeprecated = []Rule{
 			if m.Session.Client != nil && m.Session.Client.Get("sampling", "context") == nil {
 				return // see cap-10
 			}
-			v.Check(context != "thisServer" && context != "allServers", "includeContext", paramsOf(m)+".includeContext", context)
+			v.Check(context != "thisServer" && context != "allServers", "includeContext", m.root()+".includeContext", context)
 		}, "request sampling/createMessage"),
 	},
 	{
@@ -110,9 +110,6 @@ func inRevisions(m jsonrpc.Method) bool {
 	return false
 }
 
-// paramsOf returns the path of the params of a request, which may be embedded.
-func paramsOf(m *Message) string { return m.Path + ".params" }
-
 // spelled are known names of members, by their letters.
 var spelled = func() map[string]string {
 	names := map[string]string{}
@@ -149,7 +146,7 @@ var spelledLists = []string{"tools", "resources", "resourceTemplates", "content"
 func spelling(m *Message, v *Verdict) {
 	body, path := m.Outcome(), "$.result"
 	if m.Kind == jsonrpc.Request {
-		body, path = m.Parameters(), paramsOf(m)
+		body, path = m.Parameters(), m.root()
 	}
 	wrong := false
 	var check func(object jsonrpc.Value, place string)

@@ -1,9 +1,7 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -71,15 +69,7 @@ var rulesDrift = []Rule{
 
 // digest identifies a value, whatever the order of its members.
 func digest(v jsonrpc.Value) [32]byte {
-	d := json.NewDecoder(bytes.NewReader(v))
-	d.UseNumber()
-	var value any
-	if d.Decode(&value) == nil {
-		if text, err := json.Marshal(value); err == nil {
-			return sha256.Sum256(text)
-		}
-	}
-	return sha256.Sum256(v)
+	return sha256.Sum256(canonical(v))
 }
 
 // listDigest identifies a list, whatever the order of its elements.

@@ -241,7 +241,7 @@ var rulesHTTP = []Rule{
 			if err != nil || origin.Host == "" || isLoopback(origin) || !x.byServer() {
 				return
 			}
-			if upstream := x.upstream(v); upstream != nil && isLoopback(upstream) {
+			if upstream := x.Session.upstream(v); upstream != nil && isLoopback(upstream) {
 				v.Check(x.Response.Status/100 != 2, "Origin", "", fmt.Sprintf("%d to %s", x.Response.Status, origin))
 			}
 		}),
@@ -289,7 +289,7 @@ var rulesHTTP = []Rule{
 				if left--; left < 0 {
 					return
 				}
-				if !x.masked(f[0]) {
+				if !fieldMasked(x.Request, f[0]) {
 					_, ok := decodeField(f[1])
 					v.Check(ok, f[0], "", f[1])
 				}
@@ -441,7 +441,7 @@ var rulesHTTP = []Rule{
 				if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
 					return
 				}
-				if upstream := x.upstream(v); upstream != nil {
+				if upstream := x.Session.upstream(v); upstream != nil {
 					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
 				}
 			}}

@@ -109,7 +109,7 @@ var rulesStream = []Rule{
 			if !x.streams() || !x.Has(tap.ToClient, jsonrpc.Notification) {
 				return
 			}
-			if upstream := x.upstream(v); upstream != nil && !isLoopback(upstream) {
+			if upstream := x.Session.upstream(v); upstream != nil && !isLoopback(upstream) {
 				v.Check(strings.EqualFold(strings.Join(Field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
 			}
 		}),

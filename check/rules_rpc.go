@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"hash/maphash"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
-	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -56,7 +54,7 @@ var rulesRPC = []Rule{
 				}
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
-				v.CheckValue(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", "neither a string nor an integer", id)
+				v.CheckValue(id.Class() == '"' || isInteger(id), m.Method, "$.id", "neither a string nor an integer", id)
 			}
 		}, "request", "notification", "invalid"),
 	},
@@ -138,7 +136,7 @@ var rulesRPC = []Rule{
 			switch code := found["code"]; {
 			case !m.Problem().IsObject():
 				v.Violate(m.Subject(), "$.error", string(m.Error))
-			case code.Class() != '0' || !isWhole(code):
+			case !isInteger(code):
 				v.Violate(m.Subject(), "$.error.code", describe(code))
 			default:
 				v.Check(found["message"].Class() == '"', m.Subject(), "$.error.message", describe(found["message"]))
@@ -520,11 +518,6 @@ func isMethodOfNotification(m *Message) bool {
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
 }
 
-// isWhole reports whether the value of a number is an integer: 1.0 is.
-func isWhole(number jsonrpc.Value) bool {
-	return !bytes.ContainsAny(number, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, number), []byte("e"))
-}
-
 // isEmptyBatch reports whether an invalid message is [].
 func isEmptyBatch(m *Message) bool { return m.Kind == jsonrpc.Invalid && m.Reason == "empty batch" }
 
@@ -643,10 +636,9 @@ func errorWithoutID(*Session) Hooks {
 	var unread [tap.Lanes]bool // whether the last message of a lane could not be read
 	watch := func(m *Message) { unread[m.Lane] = m.Kind == jsonrpc.Invalid }
 	return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
-		other := tap.ToServer + tap.ToClient - m.Lane
 		switch id := m.Top("id"); {
 		case id == nil && m.Entry.Status() >= 400 && m.Revision != jsonrpc.Rev20241105,
-			id == nil && unread[other] && m.Revision >= jsonrpc.Rev20251125:
+			id == nil && unread[other(m.Lane)] && m.Revision >= jsonrpc.Rev20251125:
 			v.Hold()
 		default:
 			v.Check(id != nil && id.Class() != 'n', "", "$.id", describe(id))
