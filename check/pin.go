@@ -40,17 +40,16 @@ type Lock struct {
 	partial map[string]bool // see Checker.partial
 }
 
-// pinned are the lists of a lock: the word for an element, the method, the member of its
-// result and the key of an element.
+// pinned are the lists of a lock: the word for an element, the method, and the member of its
+// result.
 var pinned = []struct {
 	thing, method, member string
 	of                    func(*Lock) *map[string]json.RawMessage
-	seen                  func(*Session) map[string]jsonrpc.Value
 }{
-	{"tool", "tools/list", "tools", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }, func(s *Session) map[string]jsonrpc.Value { return s.Tools }},
-	{"prompt", "prompts/list", "prompts", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }, func(s *Session) map[string]jsonrpc.Value { return s.Prompts }},
-	{"resource", "resources/list", "resources", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }, func(s *Session) map[string]jsonrpc.Value { return s.Resources }},
-	{"resource template", "resources/templates/list", "resourceTemplates", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }, func(s *Session) map[string]jsonrpc.Value { return s.Templates }},
+	{"tool", "tools/list", "tools", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }},
+	{"prompt", "prompts/list", "prompts", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }},
+	{"resource", "resources/list", "resources", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }},
+	{"resource template", "resources/templates/list", "resourceTemplates", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }},
 }
 
 // handshakes are the capabilities of a lock, by the methods whose results have them.
@@ -218,20 +217,18 @@ func (c *Checker) Pin() *Lock {
 		if s.Facts != nil && s.Facts.Server.Name != "" {
 			l.Server = s.Facts.Server.Name
 		}
-		for _, p := range pinned {
-			if p.seen(s) != nil && *p.of(l) == nil {
-				*p.of(l) = map[string]json.RawMessage{}
-			}
-		}
 	}
 	for _, p := range pinned {
+		if c.listed[p.method] == 0 {
+			continue
+		}
+		defs := map[string]json.RawMessage{}
 		if list := c.offered[p.method]; list != nil {
-			defs := map[string]json.RawMessage{}
 			for name, all := range list.byName {
 				defs[name] = canonical(all[len(all)-1].text)
 			}
-			*p.of(l) = defs
 		}
+		*p.of(l) = defs
 	}
 	for _, h := range handshakes {
 		if v := c.offeredIn(h.method, ofCapabilities, 0).text; v != nil {

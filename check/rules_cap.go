@@ -280,7 +280,7 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 // toolAsTask judges cap-11.
 func toolAsTask(m *Message, v *Verdict) {
 	asked := m.Param("task") != nil
-	tool := m.Session.Tools[m.Param("name").Decoded()]
+	tool := m.Session.Listed["tools/list"][m.Param("name").Decoded()]
 	support := tool.Get("execution", "taskSupport").Decoded()
 	switch {
 	case m.Session.Server == nil:
@@ -316,11 +316,5 @@ func hasContent(m *Message) bool {
 		}
 		values = m.Member(l.member)
 	}
-	if !values.IsArray() {
-		return false
-	}
-	for range values.Each {
-		return true
-	}
-	return false
+	return values.IsArray() && !isEmpty(values)
 }

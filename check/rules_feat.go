@@ -72,13 +72,13 @@ var rulesFeature = []Rule{
 		Source: "A-E:server/tools#error-handling",
 		Fix:    "Return error -32602.",
 		New: func(s *Session) Hooks {
-			tools := listing{method: "tools/list", changed: "notifications/tools/list_changed"}
+			tools := listing{method: "tools/list"}
 			return Hooks{Watch: tools.watch, On: []string{"result tools/call", "error tools/call"}, Message: func(m *Message, v *Verdict) {
 				name := m.Request.Param("name").Decoded()
 				switch {
 				case m.Kind == jsonrpc.Response && !m.IsError:
-				case s.Tools[name] != nil:
-				case !tools.lacks(s, s.Tools, name):
+				case s.Listed["tools/list"][name] != nil:
+				case !tools.lacks(s, s.Listed["tools/list"], name):
 					v.Skip("the list of tools is not complete")
 				default:
 					v.Check(!m.IsError, name, "$.result.isError", "a result for an unknown tool")
@@ -253,12 +253,12 @@ var rulesFeature = []Rule{
 		Source: "A-E:server/prompts#error-handling",
 		Fix:    "Return -32602.",
 		New: func(s *Session) Hooks {
-			prompts := listing{method: "prompts/list", changed: "notifications/prompts/list_changed"}
+			prompts := listing{method: "prompts/list"}
 			return Hooks{Watch: prompts.watch, On: []string{"error prompts/get"}, Message: func(m *Message, v *Verdict) {
 				name := m.Request.Param("name").Decoded()
-				prompt := s.Prompts[name]
+				prompt := s.Listed["prompts/list"][name]
 				switch {
-				case prompts.lacks(s, s.Prompts, name) || lacksArgument(prompt, m.Request.Param("arguments")):
+				case prompts.lacks(s, s.Listed["prompts/list"], name) || lacksArgument(prompt, m.Request.Param("arguments")):
 					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode+" instead of -32602")
 				case prompt == nil:
 					v.Skip("the list of prompts is not complete")
@@ -290,7 +290,7 @@ var rulesFeature = []Rule{
 			}
 			if m.Kind != jsonrpc.Response {
 				uri := m.Param("uri")
-				if m.Lane == tap.ToClient || m.Session.Resources[uri.Decoded()] == nil {
+				if m.Lane == tap.ToClient || m.Session.Listed["resources/list"][uri.Decoded()] == nil {
 					judge(uri, m.Subject(), "$.params.uri")
 				}
 				return
@@ -464,12 +464,7 @@ func missingResource(m *Message, v *Verdict) {
 	modern := m.Revision >= jsonrpc.Rev20260728
 	if m.Kind == jsonrpc.Response {
 		if contents := m.Member("contents"); modern && contents.IsArray() && m.final() {
-			some := false
-			for range contents.Each {
-				some = true
-				break
-			}
-			v.Check(some, m.Subject(), "$.result.contents", "[]")
+			v.Check(!isEmpty(contents), m.Subject(), "$.result.contents", "[]")
 		}
 		return
 	}

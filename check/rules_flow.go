@@ -565,7 +565,7 @@ func repeatedCalls(s *Session) Hooks {
 			if !again {
 				return
 			}
-			tool := s.Tools[m.Param("name").Decoded()]
+			tool := s.Listed["tools/list"][m.Param("name").Decoded()]
 			if tool == nil {
 				v.Skip("no list before the call has the tool")
 				return

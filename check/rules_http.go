@@ -252,7 +252,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#protocol-version-header, #sending-messages",
 		Fix:    "Set the header from the same value as _meta.",
 		New: each(func(m *Message, v *Verdict) {
-			if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
+			if own := ownVersion(m); own != "" {
 				m.compareField(v, versionField, own)
 			}
 		}, "request"),
@@ -690,7 +690,7 @@ func contradictionRefused(s *Session) Hooks {
 		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
 			return
 		}
-		own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+		own := ownVersion(m)
 		for _, f := range [][2]string{{versionField, own}, {"Mcp-Method", m.Method}, {"Mcp-Name", m.named()}} {
 			if wrong := contradicts(head, f[0], f[1]); f[1] != "" && wrong != "" {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})

@@ -284,9 +284,6 @@ const metaPath = "$.params._meta." + jsonrpc.MetaPrefix
 
 // metaOf returns a member of a _meta that the protocol defines.
 func metaOf(meta jsonrpc.Value, name string) jsonrpc.Value {
-	if meta == nil {
-		return nil
-	}
 	return meta.Get(jsonrpc.MetaPrefix + name)
 }
 
@@ -303,7 +300,7 @@ func isModern(s *Session) bool {
 // no version is of 2026-07-28 if the rest of the session, or the header, is.
 func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		x, _ := m.Session.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		x := m.exchange()
 		switch header := x != nil && len(Field(x.Request, "MCP-Protocol-Version")) > 0; {
 		case ownVersion(m) != "":
 		case header && Field(x.Request, "MCP-Protocol-Version")[0] != string(jsonrpc.Rev20260728):

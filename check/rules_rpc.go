@@ -568,7 +568,7 @@ func idsUsedOnce(s *Session) Hooks {
 		}
 		old, again := used[m.Lane].Get(key)
 		used[m.Lane].Put(key, use{content: content})
-		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		x := m.exchange()
 		cancelled := given.take(m)
 		switch {
 		case !again && s.Transport == "stdio" && m.Part.Clash != session.Ref{} && !cancelled:
@@ -705,12 +705,7 @@ func methodIsKnown(m *Message, v *Verdict) {
 
 // hasPrivate reports whether capabilities declare experimental ones or extensions.
 func hasPrivate(capabilities jsonrpc.Value) bool {
-	for _, v := range capabilities.Members("experimental", "extensions") {
-		for range v.Each {
-			return true
-		}
-	}
-	return false
+	return !isEmpty(capabilities.Get("experimental")) || !isEmpty(capabilities.Get("extensions"))
 }
 
 // unknownMethodError judges rpc-32.

@@ -33,7 +33,7 @@ var rulesSecurity = []Rule{
 				v.Check(found == "", "instructions", "$.result.instructions", "speaks to the model: "+found)
 				return
 			}
-			member := listMethods[m.Request.Method].member
+			member := lists[m.Request.Method].member
 			for _, one := range m.Member(member).Each {
 				found := injection.FindString(string(one[:min(len(one), maxParams)]))
 				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", "speaks to the model: "+found)
@@ -160,10 +160,10 @@ func hiddenCharacters(m *Message, v *Verdict) {
 		return
 	}
 	if m.Request != nil {
-		if member := listMethods[m.Request.Method].member; member != "" {
-			for _, one := range m.Member(member).Each {
+		if l := lists[m.Request.Method]; l.changed != "" {
+			for _, one := range m.Member(l.member).Each {
 				found := hidden(one)
-				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", "a hidden character: "+found)
+				v.Check(found == "", one.Get("name").Decoded(), "$.result."+l.member+"[*]", "a hidden character: "+found)
 			}
 			return
 		}

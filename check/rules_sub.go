@@ -106,7 +106,7 @@ var rulesSubscription = []Rule{
 		Source: "E:basic/patterns/subscriptions#opening-a-stream",
 		Fix:    "Send it on a listen stream only.",
 		New: eachChange(func(m *Message, l *listen, all *listens, v *Verdict) {
-			x, _ := m.Session.checker.exchanges.Get(m.Entry.Frame.Exchange)
+			x := m.exchange()
 			id := metaOf(m.Param("_meta"), "subscriptionId")
 			switch {
 			case m.Method == acknowledged:
