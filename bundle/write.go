@@ -283,8 +283,7 @@ func (s *summary) writeFindings(m *markdown) {
 			m.printf("- and %d more\n", len(s.findings)-i)
 			break
 		}
-		m.printf("- %s, %s: %s Frame %d%s. %s\n", f.Class, f.Rule.ID, strings.ReplaceAll(f.Rule.Text, "<", "&lt;"), f.Frames[0],
-			times(f.Count), span(view.JoinWords(" ", f.Subject, f.Path, f.Text)))
+		m.printf("- %s, %s, frame %d%s: %s. %s\n", f.Class, f.Rule.ID, f.Frames[0], times(f.Count), span(f.Fault()), strings.ReplaceAll(f.Rule.Text, "<", "&lt;"))
 	}
 	m.printf("\n")
 }

@@ -103,9 +103,9 @@ type Session struct {
 	// Client and Server are the capabilities that the two sides declared in a handshake or
 	// in server/discover; nil as long as they are not known.
 	Client, Server jsonrpc.Value
-	// Tools, Prompts, Resources and Templates have the definitions that the server listed
-	// last, by name or URI.
-	Tools, Prompts, Resources, Templates map[string]jsonrpc.Value
+	// Listed are the definitions that the server listed last, by the method of the list, and by
+	// name or URI.
+	Listed map[string]map[string]jsonrpc.Value
 
 	checker *Checker
 	// rules are those at work, the others those of them that have the function.
@@ -116,7 +116,7 @@ type Session struct {
 	plans    map[planKey]*plan
 	requests bounded.Map[session.Ref, *Request]
 	seen     bool
-	// toolsChanged reports that the server announced a change and Tools may be outdated.
+	// toolsChanged reports that the server announced a change and Listed may be outdated.
 	toolsChanged bool
 }
 
@@ -157,7 +157,6 @@ type Message struct {
 	envelope, params, result members
 	blocks                   once[block]
 	metas                    once[meta]
-	subject                  string
 }
 
 // Parameters returns the params as a value.
@@ -202,20 +201,17 @@ func (m *Message) readEnvelope() jsonrpc.Value {
 // Subject returns the tool, prompt or URI that a message is about, or else its method, or
 // that of its request.
 func (m *Message) Subject() string {
-	if m.subject == "" {
-		param, method := m.Param, m.Method
-		if m.Request != nil {
-			param, method = m.Request.Param, m.Request.Method
-		}
-		switch method {
-		case "tools/call", "prompts/get":
-			m.subject = param("name").Decoded()
-		case "resources/read":
-			m.subject = param("uri").Decoded()
-		}
-		m.subject = cmp.Or(m.subject, method)
+	param, method, subject := m.Param, m.Method, ""
+	if m.Request != nil {
+		param, method = m.Request.Param, m.Request.Method
 	}
-	return m.subject
+	switch method {
+	case "tools/call", "prompts/get":
+		subject = param("name").Decoded()
+	case "resources/read":
+		subject = param("uri").Decoded()
+	}
+	return cmp.Or(subject, method)
 }
 
 // A judge is a rule at work in a session.
@@ -288,7 +284,8 @@ func (c *Checker) session(e *session.Entry) *Session {
 	if s, ok := c.sessions.Get(e.Session); ok {
 		return s
 	}
-	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c, selected: map[string][]*judge{}, plans: map[planKey]*plan{}}
+	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c}
+	s.Listed, s.selected, s.plans = map[string]map[string]jsonrpc.Value{}, map[string][]*judge{}, map[planKey]*plan{}
 	s.requests.Max = maxRequests
 	for _, r := range c.rules {
 		if r.New == nil || !r.applies(s.Transport) {
@@ -642,7 +639,7 @@ func (c *Checker) end(s *Session) {
 	for _, r := range s.requests.All {
 		s.release(r.Params)
 	}
-	for _, defs := range []map[string]jsonrpc.Value{s.Tools, s.Prompts, s.Resources, s.Templates} {
+	for _, defs := range s.Listed {
 		s.releaseAll(defs)
 	}
 }
@@ -712,16 +709,14 @@ func (s *Session) learnResult(m *Message) {
 		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
 			s.checker.cut = true
 		}
+		declared := result.Get("capabilities")
+		if declared.IsObject() && s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, ofCapabilities, declared) == nil {
+			s.checker.cut = true
+		}
 		s.release(s.Server)
-		s.Server = s.keep(result.Get("capabilities"))
-	case "tools/list":
-		s.define(&s.Tools, m, "tools", "name")
-	case "prompts/list":
-		s.define(&s.Prompts, m, "prompts", "name")
-	case "resources/list":
-		s.define(&s.Resources, m, "resources", "uri")
-	case "resources/templates/list":
-		s.define(&s.Templates, m, "resourceTemplates", "uriTemplate")
+		s.Server = s.keep(declared)
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		s.define(m)
 	}
 }
 
@@ -743,25 +738,28 @@ func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
 }
 
 // define remembers the definitions in a page of a list. The first page replaces them.
-func (s *Session) define(defs *map[string]jsonrpc.Value, m *Message, member, key string) {
-	if *defs == nil || m.Request.Param("cursor") == nil {
-		s.releaseAll(*defs)
-		*defs = map[string]jsonrpc.Value{}
+func (s *Session) define(m *Message) {
+	method := strings.Clone(m.Request.Method)
+	list, defs := lists[method], s.Listed[method]
+	if defs == nil || m.Request.Param("cursor") == nil {
+		s.releaseAll(defs)
+		defs = map[string]jsonrpc.Value{}
+		s.Listed[method] = defs
 	}
-	s.checker.listed[m.Request.Method] = m.Entry.Frame.Seq
-	s.checker.partial[m.Request.Method] = m.Member("nextCursor").Decoded() != ""
-	if m.Request.Method == "tools/list" {
+	s.checker.listed[method] = m.Entry.Frame.Seq
+	s.checker.partial[method] = m.Member("nextCursor").Decoded() != ""
+	if method == "tools/list" {
 		s.toolsChanged = false
 	}
-	for _, v := range m.Member(member).Each {
-		if len(*defs) == maxDefinitions {
+	for _, v := range m.Member(list.member).Each {
+		if len(defs) == maxDefinitions {
 			s.checker.cut = true
 			return
 		}
-		if name := v.Get(key).Decoded(); name != "" {
-			s.release((*defs)[name])
-			(*defs)[strings.Clone(name)] = s.keep(v)
-			if s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, name, v) == nil {
+		if name := v.Get(list.key).Decoded(); name != "" {
+			s.release(defs[name])
+			defs[strings.Clone(name)] = s.keep(v)
+			if s.checker.offer(m.Entry.Frame.Seq, method, name, v) == nil {
 				s.checker.cut = true
 			}
 		}

@@ -44,6 +44,16 @@ type Finding struct {
 	method string // of the message, or of its request
 }
 
+// Fault returns what is wrong and where, in one line. It is printed before what the rule
+// requires.
+func (f *Finding) Fault() string {
+	where := strings.TrimSpace(f.Subject + " " + f.Path)
+	if where == "" || f.Text == "" {
+		return where + f.Text
+	}
+	return where + ": " + f.Text
+}
+
 // A Judgement counts the verdicts of one rule.
 type Judgement struct {
 	Rule *Rule
@@ -144,20 +154,10 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
-	// last is the class in the revision classOf: see class.
-	last    Class
-	classOf jsonrpc.Revision
-	// judgement is that of the rule, nil before the first verdict.
-	judgement *Judgement
 }
 
 // counts returns the counts of the rule.
-func (v *Verdict) counts() *Judgement {
-	if v.judgement == nil {
-		v.judgement = v.results.of(v.rule)
-	}
-	return v.judgement
-}
+func (v *Verdict) counts() *Judgement { return v.results.of(v.rule) }
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {
@@ -181,13 +181,8 @@ func (v *Verdict) known() bool {
 // judged reports whether the rule is judged in the revision.
 func (v *Verdict) judged() bool { return v.class() != 0 }
 
-// class returns the class of the rule in the revision. It is that of the last call in most cases.
-func (v *Verdict) class() Class {
-	if v.classOf != v.revision || v.last == 0 {
-		v.classOf, v.last = v.revision, v.rule.ClassIn(v.revision)
-	}
-	return v.last
-}
+// class returns the class of the rule in the revision.
+func (v *Verdict) class() Class { return v.rule.ClassIn(v.revision) }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
@@ -257,13 +252,16 @@ func (v *Verdict) Check(ok bool, subject, path, text string) {
 	v.Violate(subject, path, text)
 }
 
-// CheckValue is like Check with a value as the text.
-func (v *Verdict) CheckValue(ok bool, subject, path string, value []byte) {
+// CheckValue is like Check with a text of words, which may be "", and a value.
+func (v *Verdict) CheckValue(ok bool, subject, path, words string, value []byte) {
 	if ok {
 		v.Hold()
 		return
 	}
-	v.Violate(subject, path, string(value[:min(len(value), maxText+1)]))
+	if words != "" {
+		words += ": "
+	}
+	v.Violate(subject, path, words+string(value[:min(len(value), maxText+1)]))
 }
 
 // cut returns the beginning of a text, at most maxText bytes and whole characters.

@@ -76,16 +76,12 @@ func (x *Exchange) accepts(media string) bool {
 	return false
 }
 
-// masked reports whether the value of a field of the request was replaced by a pseudonym.
-func (x *Exchange) masked(name string) bool { return fieldMasked(x.Request, name) }
-
+// fieldMasked reports whether the value of a field of a request was replaced by a pseudonym.
 func fieldMasked(e *tap.Event, name string) bool {
 	return slices.ContainsFunc(e.Masked, func(m string) bool { return strings.EqualFold(m, name) })
 }
 
 // upstream returns the URL of the server, nil if it is not known.
-func (x *Exchange) upstream(v *Verdict) *url.URL { return x.Session.upstream(v) }
-
 func (s *Session) upstream(v *Verdict) *url.URL {
 	u, err := url.Parse(s.checker.start.Upstream)
 	if err != nil || u.Host == "" {
@@ -97,17 +93,18 @@ func (s *Session) upstream(v *Verdict) *url.URL {
 
 // origin returns the scheme, host and port of a URL.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	host := u.Host
+	if u.Port() == "" {
+		host = strings.TrimSuffix(host, ":") + ":" + map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return strings.ToLower(u.Scheme + "://" + hostPort(u.Hostname(), port))
+	return strings.ToLower(u.Scheme + "://" + host)
 }
 
 // isLoopback reports whether a URL is that of this machine.
 func isLoopback(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || isLoopbackIP(host)
+	ip, _ := netip.ParseAddr(host) // else not a loopback address
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.IsLoopback()
 }
 
 // mediaType returns the media type of a head, in lower case and without parameters.
@@ -208,18 +205,4 @@ func sameNumber(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	return errX == nil && errY == nil && x == y
-}
-
-// isLoopbackIP reports whether a host is a loopback address.
-func isLoopbackIP(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
-}
-
-// hostPort joins a host, which may be an IPv6 address, and a port.
-func hostPort(host, port string) string {
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + port
 }

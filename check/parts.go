@@ -61,6 +61,14 @@ func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool 
 	return v.want(value, classes, subject, path)
 }
 
+// isEmpty reports whether a value has no members or elements.
+func isEmpty(v jsonrpc.Value) bool {
+	for range v.Each {
+		return false
+	}
+	return true
+}
+
 // isNull reports whether a value is null.
 func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
 
@@ -111,14 +119,11 @@ func other(lane tap.Lane) tap.Lane {
 
 // root returns the path of the params or the result of a message.
 func (m *Message) root() string {
-	asks := m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification
 	switch {
-	case m.Path == "$" && asks:
-		return "$.params"
+	case m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification:
+		return m.Path + ".params"
 	case m.Path == "$":
 		return "$.result"
-	case asks:
-		return m.Path + ".params"
 	}
 	return m.Path
 }
@@ -139,12 +144,13 @@ type definition struct {
 	path, list string
 }
 
-// lists are the members of results that have definitions, and the members that name these.
-var lists = map[string]struct{ member, key string }{
-	"tools/list":               {"tools", "name"},
-	"prompts/list":             {"prompts", "name"},
-	"resources/list":           {"resources", "uri"},
-	"resources/templates/list": {"resourceTemplates", "uriTemplate"},
+// lists are the methods whose results have definitions: the members that have them, the members
+// that name these, and the notifications of changes.
+var lists = map[string]struct{ member, key, changed string }{
+	"tools/list":               {"tools", "name", "notifications/tools/list_changed"},
+	"prompts/list":             {"prompts", "name", "notifications/prompts/list_changed"},
+	"resources/list":           {"resources", "uri", "notifications/resources/list_changed"},
+	"resources/templates/list": {"resourceTemplates", "uriTemplate", ""},
 }
 
 // onLists selects the results of all lists of definitions.
@@ -252,7 +258,7 @@ func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks
 
 // A listing knows whether a session has all pages of a list.
 type listing struct {
-	method, changed string
+	method string
 	// on reports that the pages are read from the first on, next is the cursor of the
 	// next one, and complete reports that there is none.
 	on, complete bool
@@ -265,7 +271,7 @@ func (m *Message) isPartial() bool { return m.Unread || m.Entry.Frame.Truncated 
 // watch adds a message.
 func (l *listing) watch(m *Message) {
 	switch {
-	case m.Kind == jsonrpc.Notification && m.Method == l.changed || m.isPartial():
+	case m.Kind == jsonrpc.Notification && m.Method == lists[l.method].changed || m.isPartial():
 		l.on, l.complete = false, false
 	case m.Kind == jsonrpc.Request && m.Method == l.method:
 		l.complete = false

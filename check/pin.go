@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,10 +24,13 @@ const LockVersion = 1
 // A Lock is what a server offers, in a form that is made to be reviewed: object members are
 // sorted, and definitions are sorted by name. A list is nil if it was not requested.
 type Lock struct {
-	Version      int             `json:"lock_version"`
-	Server       string          `json:"server,omitempty"` // its name
-	Instructions string          `json:"instructions,omitempty"`
+	Version      int    `json:"lock_version"`
+	Server       string `json:"server,omitempty"` // its name
+	Instructions string `json:"instructions,omitempty"`
+	// Capabilities are those in the result of initialize, and Discovered those in the result of
+	// server/discover: a server may rightly declare others in each era.
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+	Discovered   json.RawMessage `json:"discovered_capabilities,omitempty"`
 	// The definitions are by name, those of resources by URI and of templates by URI template.
 	Tools     map[string]json.RawMessage `json:"tools,omitempty"`
 	Prompts   map[string]json.RawMessage `json:"prompts,omitempty"`
@@ -36,17 +40,25 @@ type Lock struct {
 	partial map[string]bool // see Checker.partial
 }
 
-// pinned are the lists of a lock: the word for an element, the method, the member of its
-// result and the key of an element.
+// pinned are the lists of a lock: the word for an element, the method, and the member of its
+// result.
 var pinned = []struct {
 	thing, method, member string
 	of                    func(*Lock) *map[string]json.RawMessage
-	seen                  func(*Session) map[string]jsonrpc.Value
 }{
-	{"tool", "tools/list", "tools", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }, func(s *Session) map[string]jsonrpc.Value { return s.Tools }},
-	{"prompt", "prompts/list", "prompts", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }, func(s *Session) map[string]jsonrpc.Value { return s.Prompts }},
-	{"resource", "resources/list", "resources", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }, func(s *Session) map[string]jsonrpc.Value { return s.Resources }},
-	{"resource template", "resources/templates/list", "resourceTemplates", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }, func(s *Session) map[string]jsonrpc.Value { return s.Templates }},
+	{"tool", "tools/list", "tools", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }},
+	{"prompt", "prompts/list", "prompts", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }},
+	{"resource", "resources/list", "resources", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }},
+	{"resource template", "resources/templates/list", "resourceTemplates", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }},
+}
+
+// handshakes are the capabilities of a lock, by the methods whose results have them.
+var handshakes = []struct {
+	method string
+	of     func(*Lock) *json.RawMessage
+}{
+	{"initialize", func(l *Lock) *json.RawMessage { return &l.Capabilities }},
+	{"server/discover", func(l *Lock) *json.RawMessage { return &l.Discovered }},
 }
 
 // ReadLock reads a lock.
@@ -67,8 +79,11 @@ func ReadLock(data []byte) (*Lock, error) {
 		return nil, errors.New("no lock_version: not a lock of mcptap")
 	case l.Version > LockVersion:
 		return nil, fmt.Errorf("lock_version %d is newer than this mcptap", l.Version)
-	case l.Capabilities != nil && !jsonrpc.Value(l.Capabilities).IsObject():
-		return nil, errors.New("not a lock: capabilities is not an object")
+	}
+	for _, h := range handshakes {
+		if declared := *h.of(&l); declared != nil && !jsonrpc.Value(declared).IsObject() {
+			return nil, fmt.Errorf("not a lock: the capabilities of %s are not an object", h.method)
+		}
 	}
 	for _, p := range pinned {
 		for name, def := range *p.of(&l) {
@@ -120,11 +135,14 @@ type offers struct {
 	cut    bool // some were not kept
 }
 
-// ofInstructions is the name and the list of the instructions of servers in Checker.offered.
-const ofInstructions = "instructions"
-
-// ofServer is the same for their names.
-const ofServer = "server"
+// The instructions and names of servers are in Checker.offered as the only definitions of lists
+// with these names. Their capabilities are definitions with the last name, by the methods of
+// handshakes.
+const (
+	ofInstructions = "instructions"
+	ofServer       = "server"
+	ofCapabilities = "capabilities"
+)
 
 // offer remembers a definition in the result of a method, and forgets the oldest of too many. It
 // returns a copy of it, nil if there is no room.
@@ -161,12 +179,16 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	return kept
 }
 
-// Several calls f for each tool, prompt, resource and template, and for the instructions, if
-// servers offered more than one version of it, with the frames of the versions. The last version
-// is the one that is pinned.
+// Several calls f for each tool, prompt, resource and template, and for the instructions and the
+// capabilities of an era, if servers offered more than one version of it, with the frames of the
+// versions. The last version is the one that is pinned.
 func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	each := func(method, name, thing string) {
-		if all := c.offered[method].byName[name]; len(all) > 1 {
+		list := c.offered[method]
+		if list == nil {
+			return
+		}
+		if all := list.byName[name]; len(all) > 1 {
 			var frames []uint64
 			for _, o := range all {
 				frames = append(frames, o.frame)
@@ -181,8 +203,9 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 			}
 		}
 	}
-	if c.offered[ofInstructions] != nil {
-		each(ofInstructions, ofInstructions, ofInstructions)
+	each(ofInstructions, ofInstructions, ofInstructions)
+	for _, h := range handshakes {
+		each(h.method, ofCapabilities, "the capabilities in "+h.method)
 	}
 }
 
@@ -194,22 +217,22 @@ func (c *Checker) Pin() *Lock {
 		if s.Facts != nil && s.Facts.Server.Name != "" {
 			l.Server = s.Facts.Server.Name
 		}
-		if s.Server != nil {
-			l.Capabilities = canonical(s.Server)
-		}
-		for _, p := range pinned {
-			if p.seen(s) != nil && *p.of(l) == nil {
-				*p.of(l) = map[string]json.RawMessage{}
-			}
-		}
 	}
 	for _, p := range pinned {
+		if c.listed[p.method] == 0 {
+			continue
+		}
+		defs := map[string]json.RawMessage{}
 		if list := c.offered[p.method]; list != nil {
-			defs := map[string]json.RawMessage{}
 			for name, all := range list.byName {
 				defs[name] = canonical(all[len(all)-1].text)
 			}
-			*p.of(l) = defs
+		}
+		*p.of(l) = defs
+	}
+	for _, h := range handshakes {
+		if v := c.offeredIn(h.method, ofCapabilities, 0).text; v != nil {
+			*h.of(l) = canonical(v)
 		}
 	}
 	l.Instructions, l.partial = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text), c.partial
@@ -219,9 +242,15 @@ func (c *Checker) Pin() *Lock {
 // Cut reports whether there was no room for all definitions.
 func (c *Checker) Cut() bool { return c.cut }
 
-// Keep adds the lists of an older lock that were not requested now, and the definitions of lists
-// that are not complete. It returns the methods for them.
+// Keep adds the lists and capabilities of an older lock that were not requested now, and the
+// definitions of lists that are not complete. It returns the methods for them.
 func (l *Lock) Keep(old *Lock) (kept []string) {
+	for _, h := range handshakes {
+		if now, before := h.of(l), *h.of(old); *now == nil && before != nil {
+			*now = before
+			kept = append(kept, h.method)
+		}
+	}
 	for _, p := range pinned {
 		now, before := p.of(l), *p.of(old)
 		switch {
@@ -264,7 +293,11 @@ func (l *Lock) Changes(old *Lock) (changes []string) {
 			}
 		}
 	}
-	if l.Server != old.Server || l.Instructions != old.Instructions || !bytes.Equal(canonical(jsonrpc.Value(l.Capabilities)), canonical(jsonrpc.Value(old.Capabilities))) {
+	changed := l.Server != old.Server || l.Instructions != old.Instructions
+	for _, h := range handshakes {
+		changed = changed || !bytes.Equal(canonical(jsonrpc.Value(*h.of(l))), canonical(jsonrpc.Value(*h.of(old))))
+	}
+	if changed {
 		changes = append(changes, "the name, instructions or capabilities changed")
 	}
 	return changes
@@ -275,19 +308,25 @@ func (l *Lock) Changes(old *Lock) (changes []string) {
 func (l *Lock) Missing() (methods []string) {
 	for _, p := range pinned {
 		capability, _, _ := strings.Cut(p.method, "/")
-		if l.partial[p.method] || *p.of(l) == nil && p.method != "resources/templates/list" && jsonrpc.Value(l.Capabilities).Get(capability) != nil {
+		declared := jsonrpc.Value(l.Capabilities).Get(capability) != nil || jsonrpc.Value(l.Discovered).Get(capability) != nil
+		if l.partial[p.method] || *p.of(l) == nil && p.method != "resources/templates/list" && declared {
 			methods = append(methods, p.method)
 		}
 	}
 	return methods
 }
 
-// canonical returns a value with sorted members, without changing a number.
-func canonical(v jsonrpc.Value) json.RawMessage {
+// decode reads a value, with its numbers as they are written.
+func decode(v []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()
+	return d.Decode(into)
+}
+
+// canonical returns a value with sorted members, without changing a number.
+func canonical(v jsonrpc.Value) json.RawMessage {
 	var tree any
-	if d.Decode(&tree) != nil {
+	if decode(v, &tree) != nil {
 		return json.RawMessage("null")
 	}
 	var b bytes.Buffer
@@ -388,10 +427,16 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	case cut:
 		at(changed, c.last).Skip(notCompared)
 	}
-	if now.Server == "" && now.Capabilities == nil {
-		now.Server, now.Capabilities, now.Instructions = lock.Server, lock.Capabilities, lock.Instructions
+	if now.Server == "" && now.Capabilities == nil && now.Discovered == nil {
+		now.Instructions = lock.Instructions
 		if locked {
 			at(added, c.last).violate(Must, "initialize", "", "the recording has no result of it")
+		}
+	}
+	now.Server = cmp.Or(now.Server, lock.Server) // 2026-07-28 requires no name
+	for _, h := range handshakes {
+		if now := h.of(now); *now == nil {
+			*now = *h.of(lock) // an era that the recording does not show
 		}
 	}
 	differ := false
@@ -423,7 +468,12 @@ func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
 	if turn == 0 {
 		return now, true
 	}
-	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities}
+	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities, Discovered: lock.Discovered}
+	for _, h := range handshakes {
+		if v := c.offeredIn(h.method, ofCapabilities, turn).text; v != nil {
+			*h.of(&l), more = canonical(v), true
+		}
+	}
 	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
 		l.Instructions, more = whole(v), true
 	}
@@ -484,9 +534,7 @@ func renames(old, offered map[string]json.RawMessage) map[string]string {
 
 func withoutName(def json.RawMessage) string {
 	var members map[string]any
-	d := json.NewDecoder(bytes.NewReader(def))
-	d.UseNumber()
-	if d.Decode(&members) != nil {
+	if decode(def, &members) != nil {
 		return string(def)
 	}
 	for _, name := range []string{"name", "uri", "uriTemplate", "title"} {
@@ -496,9 +544,20 @@ func withoutName(def json.RawMessage) string {
 	return string(b)
 }
 
-// compareDefinitions compares the definitions that both sides have, with the engine that
-// compares sessions, which knows the meaning of a change. It reports whether any differ.
+// compareDefinitions compares the definitions and the capabilities that both sides have. It
+// reports whether any differ.
 func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) (differ bool, err error) {
+	differ, err = compareSessions(lock, now, "initialize", at)
+	if err != nil || lock.Discovered == nil || now.Discovered == nil {
+		return differ, err
+	}
+	more, err := compareSessions(&Lock{Capabilities: lock.Discovered}, &Lock{Capabilities: now.Discovered}, "server/discover", at)
+	return differ || more, err
+}
+
+// compareSessions compares what both sides have with the engine that compares sessions, which
+// knows the meaning of a change. Handshake is the method whose result has the capabilities.
+func compareSessions(lock, now *Lock, handshake string, at func(method, name string) *Verdict) (differ bool, err error) {
 	old, err := lock.session("lock", now)
 	if err != nil {
 		return false, err
@@ -514,13 +573,16 @@ func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) 
 	for _, d := range report.Differences {
 		method := d.Method
 		subject, path := namedElement(d.Path)
-		if path == "$.server.info.name" {
-			method, subject = ofServer, ofServer
+		name := subject
+		switch {
+		case path == "$.server.info.name":
+			method, subject, name = ofServer, ofServer, ofServer
+		case path == "$.server.instructions":
+			method, subject, name = ofInstructions, ofInstructions, ofInstructions
+		case strings.HasPrefix(path, "$.server.capabilities"):
+			method, subject, name = handshake, handshake, ofCapabilities
 		}
-		if path == "$.server.instructions" {
-			method, subject = ofInstructions, ofInstructions
-		}
-		v, words := at(method, subject), changeWords(&d)
+		v, words := at(method, name), changeWords(&d)
 		if subject == "" {
 			subject = d.Method
 		}

@@ -154,6 +154,58 @@ func TestLockOfInstructions(t *testing.T) {
 	}
 }
 
+// Capabilities are compared in each handshake, with those that are pinned of its era.
+func TestLockOfCapabilities(t *testing.T) {
+	legacy := func(capabilities string) string {
+		return `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"s","version":"1"}}}
+`
+	}
+	modern := func(capabilities string) string {
+		return `> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{@E}}}
+< {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `,"ttlMs":0,"cacheScope":"public"}}
+`
+	}
+	const one, two = `{"tools":{},"logging":{}}`, `{"tools":{},"extensions":{"a.b/c":{}}}`
+	lock := pin(t, modern(two)+legacy(one))
+	for name, c := range map[string]struct {
+		now  string
+		want []string
+	}{
+		"both eras":            {now: modern(two) + legacy(one)},
+		"one era":              {now: legacy(one)},
+		"the other":            {now: modern(two)},
+		"legacy, first of two": {now: legacy(`{"tools":{}}`) + legacy(one) + modern(two), want: []string{"must pin-02 [2] initialize $.server.capabilities.logging"}},
+		"modern, first of two": {now: modern(`{"tools":{}}`) + modern(two) + legacy(one), want: []string{"must pin-02 [2] server/discover $.server.capabilities.extensions"}},
+		"both":                 {now: legacy(`{"tools":{}}`) + modern(one), want: []string{"must pin-02 [2] initialize", "must pin-02 [4] server/discover"}},
+	} {
+		var tracker session.Tracker
+		checker := New(nil)
+		for _, f := range frames(t, c.now) {
+			checker.Add(tracker.Add(&f))
+		}
+		if err := checker.Compare(lock, true); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range checker.Report(nil).Findings {
+			got = append(got, fmt.Sprint(f.Class, " ", f.Rule.ID, " ", f.Frames, " ", f.Subject, " ", f.Path))
+		}
+		for _, want := range c.want {
+			if !strings.Contains(strings.Join(got, "\n"), want) {
+				t.Errorf("%s: %q is missing in %q", name, want, got)
+			}
+		}
+		if len(c.want) == 0 && len(got) > 0 {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	old := *lock
+	if now := pin(t, legacy(one)); len(now.Keep(&old)) != 1 || len(now.Changes(&old)) > 0 {
+		t.Errorf("an update does not keep the capabilities of the other era: %s", now.Discovered)
+	}
+}
+
 // What a review would not show is escaped, and means the same.
 func TestLockEscapes(t *testing.T) {
 	const tool = `{"name":"a","description":"x\u202ey%s","inputSchema":{"type":"object"}}`
@@ -176,7 +228,7 @@ func TestLockEscapes(t *testing.T) {
 func TestReadLock(t *testing.T) {
 	for text, want := range map[string]string{
 		"{}": "not a lock", `{"lock_version":9}`: "newer", "[": "not a lock", `{"lock_version":1} x`: "more follows", `{"lock_version":1,"other":1}`: "unknown field",
-		"": "is empty", `{"lock_version":1,"tools":{"a":5}}`: `tool "a" is not an object`, `{"lock_version":1,"capabilities":[1]}`: "capabilities is not an object",
+		"": "is empty", `{"lock_version":1,"tools":{"a":5}}`: `tool "a" is not an object`, `{"lock_version":1,"capabilities":[1]}`: "the capabilities of initialize are not an object",
 	} {
 		if _, err := ReadLock([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

@@ -48,11 +48,9 @@ func (m *Message) readMetas(yield func(meta) bool) {
 		own := v.Get("_meta")
 		return own == nil || yield(meta{own, cmp.Or(v.Get("name").Decoded(), v.Get("uri").Decoded(), m.Subject()), path + "._meta"})
 	}
-	root, path, places := m.Parameters(), m.Path+".params", metaPlaces.params[m.Method]
+	root, path, places := m.Parameters(), m.root(), metaPlaces.params[m.Method]
 	if m.Kind == jsonrpc.Response {
-		if root, path, places = m.Outcome(), m.Path, nil; m.Path == "$" {
-			path = "$.result"
-		}
+		root, places = m.Outcome(), nil
 		if m.Request != nil {
 			places = metaPlaces.result[m.Request.Method]
 		}

@@ -37,7 +37,7 @@ var rulesApp = []Rule{
 		Fix:    "Use _meta.ui.resourceUri.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
 			if uri := d.Get("_meta", "ui/resourceUri"); uri != nil {
-				v.Violate(d.name, d.path+"._meta", string(uri))
+				v.Violate(d.name, d.path+"._meta", "the flat key ui/resourceUri: "+string(uri))
 			}
 		}, "result tools/list"),
 	},
@@ -47,17 +47,12 @@ var rulesApp = []Rule{
 		Source: "ext-apps:specification/2026-01-26/apps#client-server-capability-negotiation",
 		Fix:    "Return a text for clients without a UI.",
 		New: each(func(m *Message, v *Verdict) {
-			tool := m.Session.Tools[m.Request.Param("name").Decoded()]
+			tool := m.Session.Listed["tools/list"][m.Request.Param("name").Decoded()]
 			content := m.Member("content")
 			if uiOf(tool) == nil || !m.final() || !content.IsArray() {
 				return // see feat-04
 			}
-			some := false
-			for range content.Each {
-				some = true
-				break
-			}
-			v.Check(some, m.Subject(), "$.result.content", "[]")
+			v.Check(!isEmpty(content), m.Subject(), "$.result.content", "[]")
 		}, "result tools/call"),
 	},
 	{
@@ -138,7 +133,7 @@ func resourceOfTool(*Session) Hooks {
 		case m.Kind == jsonrpc.Response:
 			v.Hold()
 		case m.ErrorCode == "-32002" || m.ErrorCode == "-32602" || m.ErrorCode == "-32601":
-			v.Violate(tool, "$.error.code", m.ErrorCode)
+			v.Violate(tool, "$.error.code", "its UI cannot be read: "+m.ErrorCode)
 		default:
 			v.Skip("whether the resource exists is not known")
 		}

@@ -39,7 +39,11 @@ var rulesAuth = []Rule{
 		Fix:    "Add both members.",
 		New: metadata(func(x *Exchange, doc jsonrpc.Value, v *Verdict) {
 			resource, servers := doc.Get("resource"), doc.Get("authorization_servers")
-			_, isURL := firstOf(servers)
+			isURL := false
+			for _, first := range servers.Each {
+				isURL = servers.IsArray() && first.Class() == '"'
+				break
+			}
 			if resource.Class() == '"' && isURL {
 				v.Hold()
 			}
@@ -61,7 +65,7 @@ var rulesAuth = []Rule{
 			if err != nil || resource.Host == "" {
 				return // see auth-02
 			}
-			if upstream := x.upstream(v); upstream != nil {
+			if upstream := x.Session.upstream(v); upstream != nil {
 				v.Check(origin(resource) == origin(upstream), "resource", "$.resource", origin(resource)+" instead of "+origin(upstream))
 			}
 		}),
@@ -106,7 +110,7 @@ var rulesAuth = []Rule{
 		Fix:    "Answer 401.",
 		New: refusals(func(x *Exchange, v *Verdict) {
 			if bearer, _ := x.challenge(); bearer["error"] == "invalid_token" {
-				v.Check(x.Response.Status == 401, authenticate, "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status == 401, authenticate, "", fmt.Sprintf("invalid_token with the status %d", x.Response.Status))
 			}
 		}),
 	},
@@ -324,16 +328,6 @@ func oauth(judge func(q oauthRequest, v *Verdict)) func(*Session) Hooks {
 	}
 }
 
-// firstOf returns the first element of an array, and whether it is a string.
-func firstOf(list jsonrpc.Value) (first jsonrpc.Value, ok bool) {
-	if list.IsArray() {
-		for _, v := range list.Each {
-			return v, v.Class() == '"'
-		}
-	}
-	return nil, false
-}
-
 var (
 	// bearerScheme begins a Bearer challenge.
 	bearerScheme = regexp.MustCompile(`(?i)(?:^|,)\s*Bearer(?:\s+|$)`)
@@ -371,7 +365,10 @@ func (x *Exchange) challenge() (params map[string]string, whole bool) {
 // retries judges auth-15.
 func retries(s *Session) Hooks {
 	row, last, about := 0, uint64(0), ""
-	return refusedOrNot(func(x *Exchange, v *Verdict) {
+	return streamable(func(x *Exchange, v *Verdict) {
+		if !x.byServer() || !x.asks() {
+			return
+		}
 		refused := x.Response.Status == 401 || x.Response.Status == 403
 		switch own := x.about(); {
 		case !refused:
@@ -386,13 +383,4 @@ func retries(s *Session) Hooks {
 			}
 		}
 	})(s)
-}
-
-// refusedOrNot returns New for a rule about requests with a message and their responses.
-func refusedOrNot(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
-	return streamable(func(x *Exchange, v *Verdict) {
-		if x.byServer() && x.asks() {
-			judge(x, v)
-		}
-	})
 }

@@ -45,14 +45,19 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-05", Class: "should@A-B must@C-D observation@E", In: "A-E", Side: "server", Transport: "any",
-		Text: "A list_changed notification comes only from a server that declared listChanged of that list.",
+		Text: "A list_changed notification comes only from a server that declared listChanged of that list, and notifications/resources/updated " +
+			"only from one that declared resources.subscribe.",
 		Source: "A-D:basic/lifecycle#operation; A-E:server/tools#list-changed-notification, server/resources#list-changed-notification, " +
-			"server/prompts#list-changed-notification",
-		Fix: `Declare "listChanged":true.`,
+			"server/resources#capabilities, server/prompts#list-changed-notification",
+		Fix: `Declare "listChanged":true, or "subscribe":true of resources.`,
 		New: each(func(m *Message, v *Verdict) {
-			v.required(m, m.Session.Server, strings.Split(m.Method, "/")[1], "listChanged")
+			needed := "listChanged"
+			if m.Method == "notifications/resources/updated" {
+				needed = "subscribe"
+			}
+			v.required(m, m.Session.Server, strings.Split(m.Method, "/")[1], needed)
 		}, "notification notifications/tools/list_changed", "notification notifications/resources/list_changed",
-			"notification notifications/prompts/list_changed"),
+			"notification notifications/prompts/list_changed", "notification notifications/resources/updated"),
 	},
 	{
 		ID: "cap-06", Class: "should@A-B must@C-D", In: "A-D", Side: "server", Transport: "any",
@@ -124,7 +129,7 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-12", Class: "must", In: "D", Side: "both", Transport: "any",
-		Text:   "tasks/list and tasks/cancel are sent only to a side that declared tasks.list or tasks.cancel.",
+		Text:   "tasks/get and tasks/result are sent only to a side that declared tasks, tasks/list and tasks/cancel only to one that declared tasks.list or tasks.cancel.",
 		Source: "D:basic/lifecycle#operation; D:basic/utilities/tasks#capabilities",
 		Fix:    "Check the capabilities of the other side first.",
 		New: each(func(m *Message, v *Verdict) {
@@ -132,8 +137,12 @@ var rulesCapability = []Rule{
 			if m.Lane == tap.ToClient {
 				peer = m.Session.Client
 			}
-			v.required(m, peer, "tasks", strings.TrimPrefix(m.Method, "tasks/"))
-		}, "request tasks/list", "request tasks/cancel"),
+			needed := []string{"tasks"}
+			if m.Method == "tasks/list" || m.Method == "tasks/cancel" {
+				needed = append(needed, strings.TrimPrefix(m.Method, "tasks/"))
+			}
+			v.required(m, peer, needed...)
+		}, "request tasks/get", "request tasks/result", "request tasks/list", "request tasks/cancel"),
 	},
 	{
 		ID: "cap-13", Class: "observation@A-D must@E", In: "A-E", Side: "server", Transport: "any",
@@ -146,7 +155,7 @@ var rulesCapability = []Rule{
 			case m.Session.Server == nil:
 				v.Skip("the capabilities are not known")
 			case declares(m.Session.Server, name):
-				v.Check(m.ErrorCode != "-32601", m.Request.Method, "$.error.code", m.ErrorCode)
+				v.Check(m.ErrorCode != "-32601", m.Request.Method, "$.error.code", "declared, and not implemented: "+m.ErrorCode)
 			}
 		}, "result tools/list", "error tools/list", "result prompts/list", "error prompts/list", "result resources/list", "error resources/list"),
 	},
@@ -271,7 +280,7 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 // toolAsTask judges cap-11.
 func toolAsTask(m *Message, v *Verdict) {
 	asked := m.Param("task") != nil
-	tool := m.Session.Tools[m.Param("name").Decoded()]
+	tool := m.Session.Listed["tools/list"][m.Param("name").Decoded()]
 	support := tool.Get("execution", "taskSupport").Decoded()
 	switch {
 	case m.Session.Server == nil:
@@ -307,11 +316,5 @@ func hasContent(m *Message) bool {
 		}
 		values = m.Member(l.member)
 	}
-	if !values.IsArray() {
-		return false
-	}
-	for range values.Each {
-		return true
-	}
-	return false
+	return values.IsArray() && !isEmpty(values)
 }

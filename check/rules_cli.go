@@ -110,7 +110,7 @@ var rulesClient = []Rule{
 				if m.Kind == jsonrpc.Response {
 					v.Violate(m.Subject(), "$.result", "a result instead of the error -32602")
 				} else {
-					v.Check(m.ErrorCode == "-32602", m.Subject(), "$.error.code", m.ErrorCode)
+					v.Check(m.ErrorCode == "-32602", m.Subject(), "$.error.code", m.ErrorCode+" instead of -32602")
 				}
 			}
 		}, "result elicitation/create", "error elicitation/create"),
@@ -131,7 +131,7 @@ var rulesClient = []Rule{
 		New: eachForm(func(m *Message, v *Verdict) {
 			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
 				if p.Get("type").Decoded() == "string" && p.Get("enum") == nil && (isSecret(name) || isSecret(p.Get("title").Decoded())) {
-					v.Violate(name, path, name)
+					v.Violate(name, path, "looks like a secret")
 				}
 			})
 		}),
@@ -173,7 +173,7 @@ var rulesClient = []Rule{
 			if required := m.Parameters().Get("requestedSchema", "required"); required.IsArray() {
 				for _, r := range required.Each {
 					if name := whole(r); name != "" && !names[name] {
-						v.Observe(name, m.root()+".requestedSchema.required[*]", string(r))
+						v.Observe(name, m.root()+".requestedSchema.required[*]", "not a property: "+string(r))
 					}
 				}
 			}
@@ -194,7 +194,7 @@ var rulesClient = []Rule{
 		New: eachForm(func(m *Message, v *Verdict) {
 			judge := func(text jsonrpc.Value, path string) {
 				if found := links.FindString(whole(text)); found != "" && !isExample(found) {
-					v.Violate(m.Method, path, found)
+					v.Violate(m.Method, path, "a URL to click: "+found)
 				}
 			}
 			judge(m.Param("message"), m.root()+".message")

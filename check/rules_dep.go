@@ -16,7 +16,7 @@ var rulesDeprecated = []Rule{
 		Source: "B-D:basic/transports#backwards-compatibility; E:deprecated",
 		Fix:    "Move to Streamable HTTP.",
 		New: each(func(m *Message, v *Verdict) {
-			v.Check(m.Session.Transport != "sse", "", "", "HTTP+SSE")
+			v.Check(m.Session.Transport != "sse", "", "", "HTTP+SSE is deprecated")
 		}, "result initialize"),
 	},
 	{
@@ -27,9 +27,9 @@ var rulesDeprecated = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			switch level := m.Param("_meta").Get(logLevelMember); {
 			case level != nil:
-				v.Violate("logging", "$.params._meta['"+logLevelMember+"']", string(level))
+				v.Violate("logging", "$.params._meta['"+logLevelMember+"']", "deprecated: "+string(level))
 			case slices.Contains([]string{"roots/list", "sampling/createMessage", "notifications/message"}, m.Method):
-				v.Violate(m.Method, m.Path, m.Method)
+				v.Violate(m.Method, m.Path, "deprecated in 2026-07-28")
 			default:
 				v.Hold()
 			}
@@ -45,7 +45,7 @@ var rulesDeprecated = []Rule{
 			if m.Session.Client != nil && m.Session.Client.Get("sampling", "context") == nil {
 				return // see cap-10
 			}
-			v.Check(context != "thisServer" && context != "allServers", "includeContext", paramsOf(m)+".includeContext", context)
+			v.Check(context != "thisServer" && context != "allServers", "includeContext", m.root()+".includeContext", context)
 		}, "request sampling/createMessage"),
 	},
 	{
@@ -62,9 +62,9 @@ var rulesDeprecated = []Rule{
 					method, known := jsonrpc.LookupMethod(m.Method)
 					switch {
 					case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
-						v.Violate("mcpVersion", "", "mcpVersion")
+						v.Violate("mcpVersion", "", "a member of another dialect")
 					case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
-						v.Violate(m.Method, "$.method", m.Method)
+						v.Violate(m.Method, "$.method", "a method of another dialect")
 					case m.Method != "":
 						v.Hold()
 					}
@@ -79,7 +79,7 @@ var rulesDeprecated = []Rule{
 		Fix:    "Use codes outside -32768 to -32000.",
 		New: each(func(m *Message, v *Verdict) {
 			collides := m.ErrorCode == "-32001" && m.Request.Method == "resources/read" || m.ErrorCode == "-32002" && m.Request.Method == "tools/call"
-			v.Check(!collides, m.Request.Method, "$.error.code", m.ErrorCode)
+			v.Check(!collides, m.Request.Method, "$.error.code", "a code of another meaning: "+m.ErrorCode)
 		}, "error resources/read", "error tools/call"),
 	},
 	{
@@ -95,7 +95,7 @@ var rulesDeprecated = []Rule{
 		Source: "E:deprecated; E:basic/authorization/client-registration#dynamic-client-registration",
 		Fix:    "Use a Client ID Metadata Document.",
 		New: oauth(func(q oauthRequest, v *Verdict) {
-			v.Check(q.kind != "register", "", "", "a registration")
+			v.Check(q.kind != "register", "", "", "Dynamic Client Registration is deprecated")
 		}),
 	},
 }
@@ -109,9 +109,6 @@ func inRevisions(m jsonrpc.Method) bool {
 	}
 	return false
 }
-
-// paramsOf returns the path of the params of a request, which may be embedded.
-func paramsOf(m *Message) string { return m.Path + ".params" }
 
 // spelled are known names of members, by their letters.
 var spelled = func() map[string]string {
@@ -149,7 +146,7 @@ var spelledLists = []string{"tools", "resources", "resourceTemplates", "content"
 func spelling(m *Message, v *Verdict) {
 	body, path := m.Outcome(), "$.result"
 	if m.Kind == jsonrpc.Request {
-		body, path = m.Parameters(), paramsOf(m)
+		body, path = m.Parameters(), m.root()
 	}
 	wrong := false
 	var check func(object jsonrpc.Value, place string)

@@ -1,9 +1,7 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -13,14 +11,6 @@ import (
 )
 
 const sourceListChanged = "A-E:server/tools#list-changed-notification, server/resources#list-changed-notification, server/prompts#list-changed-notification"
-
-// listMethods are the lists that may change, with their members, capabilities and
-// notifications.
-var listMethods = map[string]struct{ member, capability, notification, filter string }{
-	"tools/list":     {"tools", "tools", "notifications/tools/list_changed", "toolsListChanged"},
-	"prompts/list":   {"prompts", "prompts", "notifications/prompts/list_changed", "promptsListChanged"},
-	"resources/list": {"resources", "resources", "notifications/resources/list_changed", "resourcesListChanged"},
-}
 
 // rulesDrift are about definitions that change.
 var rulesDrift = []Rule{
@@ -61,7 +51,7 @@ var rulesDrift = []Rule{
 			}
 			switch own := m.Member("capabilities"); {
 			case digest(own) != digest(other.Server):
-				v.Violate("capabilities", "$.result.capabilities", string(own))
+				v.Violate("capabilities", "$.result.capabilities", "other than in another session: "+string(own))
 			case same:
 				v.Hold()
 			}
@@ -71,15 +61,7 @@ var rulesDrift = []Rule{
 
 // digest identifies a value, whatever the order of its members.
 func digest(v jsonrpc.Value) [32]byte {
-	d := json.NewDecoder(bytes.NewReader(v))
-	d.UseNumber()
-	var value any
-	if d.Decode(&value) == nil {
-		if text, err := json.Marshal(value); err == nil {
-			return sha256.Sum256(text)
-		}
-	}
-	return sha256.Sum256(v)
+	return sha256.Sum256(canonical(v))
 }
 
 // listDigest identifies a list, whatever the order of its elements.
@@ -99,14 +81,14 @@ func changesAnnounced(s *Session) Hooks {
 		announced bool
 		pending   uint64 // the frame of a change that is not announced so far
 	}
-	lists := map[string]*list{}
+	known := map[string]*list{}
 	wanted := map[string]bool{} // by a subscription of 2026-07-28
 	streams := 0                // that are open for notifications on HTTP
 	gets := bounded.Map[uint64, bool]{Max: maxStreams}
 	settle := func(method string, l *list, v *Verdict) {
 		if l.pending != 0 {
 			v.frame = l.pending
-			v.Violate(method, "$.result."+listMethods[method].member, "changed without "+listMethods[method].notification)
+			v.Violate(method, "$.result."+lists[method].member, "changed without "+lists[method].changed)
 			l.pending = 0
 		}
 	}
@@ -125,16 +107,16 @@ func changesAnnounced(s *Session) Hooks {
 		},
 		Watch: func(m *Message) {
 			if m.Method == "subscriptions/listen" {
-				for method, l := range listMethods {
-					wanted[method] = wanted[method] || m.Parameters().Get("notifications", l.filter).IsTrue()
+				for method, l := range lists {
+					wanted[method] = wanted[method] || m.Parameters().Get("notifications", changes[l.changed]).IsTrue()
 				}
 			}
 		},
 		On: []string{"result tools/list", "result prompts/list", "result resources/list", "notification"},
 		Message: func(m *Message, v *Verdict) {
 			if m.Kind == jsonrpc.Notification {
-				for method, l := range lists {
-					if listMethods[method].notification != m.Method {
+				for method, l := range known {
+					if lists[method].changed != m.Method {
 						continue
 					}
 					if l.announced = true; l.pending != 0 {
@@ -145,21 +127,21 @@ func changesAnnounced(s *Session) Hooks {
 				return
 			}
 			method := m.Request.Method
-			member := listMethods[method]
-			elements := m.Outcome().Get(member.member)
+			member := lists[method].member
+			elements := m.Member(member)
 			if !elements.IsArray() || m.Member("nextCursor") != nil || m.Request.Param("cursor") != nil {
 				return
 			}
-			now, l := listDigest(elements), lists[method]
+			now, l := listDigest(elements), known[method]
 			if l == nil {
-				lists[method] = &list{digest: now}
+				known[method] = &list{digest: now}
 				return
 			}
 			settle(method, l, v)
 			switch {
 			case l.digest == now || l.announced:
 				v.Hold()
-			case !s.Server.Get(member.capability, "listChanged").IsTrue():
+			case !s.Server.Get(member, "listChanged").IsTrue():
 			case m.Revision == jsonrpc.Rev20260728 && !wanted[method], m.Revision != jsonrpc.Rev20260728 && s.Transport == "http" && streams == 0:
 				v.Skip("no stream was open for the notification")
 			default:
@@ -168,7 +150,7 @@ func changesAnnounced(s *Session) Hooks {
 			l.digest, l.announced = now, false
 		},
 		End: func(v *Verdict) {
-			for method, l := range lists {
+			for method, l := range known {
 				settle(method, l, v)
 			}
 		},
@@ -186,7 +168,7 @@ func definitionsChange(*Session) Hooks {
 		On: []string{"result tools/list", "result prompts/list"},
 		Message: func(m *Message, v *Verdict) {
 			method := m.Request.Method
-			member := listMethods[method].member
+			member := lists[method].member
 			for _, one := range m.Member(member).Each {
 				name := strings.Clone(one.Get("name").Decoded())
 				if !one.IsObject() || name == "" {

@@ -65,7 +65,7 @@ var rulesExtension = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			for name := range m.Outcome().Each {
 				if n := string(name); n != "resultType" && n != "_meta" {
-					v.Violate(m.Request.Method, "$.result."+jsonrpc.Bound(n), n)
+					v.Violate(m.Request.Method, "$.result."+jsonrpc.Bound(n), "more than an acknowledgment")
 					return
 				}
 			}
@@ -85,7 +85,7 @@ var rulesExtension = []Rule{
 					id, own := task+"\x00"+jsonrpc.Bound(string(key)), sha256.Sum256(request)
 					before, known := seen.Get(id)
 					seen.Put(id, own)
-					v.CheckValue(!known || before == own, jsonrpc.Bound(string(key)), "$.result.inputRequests", request)
+					v.CheckValue(!known || before == own, jsonrpc.Bound(string(key)), "$.result.inputRequests", "another request with this key", request)
 				}
 			}}
 		},
@@ -120,7 +120,7 @@ var rulesExtension = []Rule{
 				On: []string{onCancelled},
 				Message: func(m *Message, v *Verdict) {
 					if _, ok := tasks.Get(m.Part.Call); ok || m.Part.Role == session.RoleCancel {
-						v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", m.Param("requestId"))
+						v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
 					}
 				},
 			}
@@ -148,9 +148,9 @@ var rulesExtension = []Rule{
 				v.Skip("the request is not known")
 			case declaresTasks(m.Request.Params) || m.ErrorCode == "-32601": // the server does not know the extension
 			case m.Kind == jsonrpc.Response:
-				v.Violate(m.Request.Method, "$.result", "a result")
+				v.Violate(m.Request.Method, "$.result", "a result instead of the error -32021")
 			default:
-				v.Check(m.ErrorCode == "-32021", m.Request.Method, "$.error.code", m.ErrorCode)
+				v.Check(m.ErrorCode == "-32021", m.Request.Method, "$.error.code", m.ErrorCode+" instead of -32021")
 			}
 		}, "result tasks/get", "result tasks/update", "result tasks/cancel", "error tasks/get", "error tasks/update", "error tasks/cancel"),
 	},
@@ -245,7 +245,7 @@ func tasksKnown(*Session) Hooks {
 			id := m.Request.Param("taskId").Decoded()
 			until, ok := fresh.Get(id)
 			if fresh.Delete(id); ok && m.Entry.Frame.At < until {
-				v.Check(m.ErrorCode != "-32602", "tasks/get", "$.error.code", m.ErrorCode)
+				v.Check(m.ErrorCode != "-32602", "tasks/get", "$.error.code", "the task is not known: "+m.ErrorCode)
 			}
 		},
 	}

@@ -72,16 +72,16 @@ var rulesFeature = []Rule{
 		Source: "A-E:server/tools#error-handling",
 		Fix:    "Return error -32602.",
 		New: func(s *Session) Hooks {
-			tools := listing{method: "tools/list", changed: "notifications/tools/list_changed"}
+			tools := listing{method: "tools/list"}
 			return Hooks{Watch: tools.watch, On: []string{"result tools/call", "error tools/call"}, Message: func(m *Message, v *Verdict) {
 				name := m.Request.Param("name").Decoded()
 				switch {
 				case m.Kind == jsonrpc.Response && !m.IsError:
-				case s.Tools[name] != nil:
-				case !tools.lacks(s, s.Tools, name):
+				case s.Listed["tools/list"][name] != nil:
+				case !tools.lacks(s, s.Listed["tools/list"], name):
 					v.Skip("the list of tools is not complete")
 				default:
-					v.Check(!m.IsError, name, "$.result.isError", "true")
+					v.Check(!m.IsError, name, "$.result.isError", "a result for an unknown tool")
 				}
 			}}
 		},
@@ -161,7 +161,7 @@ var rulesFeature = []Rule{
 			case m.ErrorCode == "-32602":
 				v.Hold()
 			case strings.Contains(strings.ToLower(m.ErrorMessage), "cursor"):
-				v.Violate(m.Subject(), "$.error.code", m.ErrorCode)
+				v.Violate(m.Subject(), "$.error.code", m.ErrorCode+" instead of -32602")
 			default:
 				v.Skip("the error does not name the cursor")
 			}
@@ -253,13 +253,13 @@ var rulesFeature = []Rule{
 		Source: "A-E:server/prompts#error-handling",
 		Fix:    "Return -32602.",
 		New: func(s *Session) Hooks {
-			prompts := listing{method: "prompts/list", changed: "notifications/prompts/list_changed"}
+			prompts := listing{method: "prompts/list"}
 			return Hooks{Watch: prompts.watch, On: []string{"error prompts/get"}, Message: func(m *Message, v *Verdict) {
 				name := m.Request.Param("name").Decoded()
-				prompt := s.Prompts[name]
+				prompt := s.Listed["prompts/list"][name]
 				switch {
-				case prompts.lacks(s, s.Prompts, name) || lacksArgument(prompt, m.Request.Param("arguments")):
-					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode)
+				case prompts.lacks(s, s.Listed["prompts/list"], name) || lacksArgument(prompt, m.Request.Param("arguments")):
+					v.Check(m.ErrorCode == "-32602", name, "$.error.code", m.ErrorCode+" instead of -32602")
 				case prompt == nil:
 					v.Skip("the list of prompts is not complete")
 				}
@@ -285,12 +285,12 @@ var rulesFeature = []Rule{
 				case scheme(uri) == "" && isMasked(uri):
 					v.Skip("the URI is masked")
 				default:
-					v.CheckValue(scheme(uri) != "", subject, path, value)
+					v.CheckValue(scheme(uri) != "", subject, path, "no scheme", value)
 				}
 			}
 			if m.Kind != jsonrpc.Response {
 				uri := m.Param("uri")
-				if m.Lane == tap.ToClient || m.Session.Resources[uri.Decoded()] == nil {
+				if m.Lane == tap.ToClient || m.Session.Listed["resources/list"][uri.Decoded()] == nil {
 					judge(uri, m.Subject(), "$.params.uri")
 				}
 				return
@@ -464,12 +464,7 @@ func missingResource(m *Message, v *Verdict) {
 	modern := m.Revision >= jsonrpc.Rev20260728
 	if m.Kind == jsonrpc.Response {
 		if contents := m.Member("contents"); modern && contents.IsArray() && m.final() {
-			some := false
-			for range contents.Each {
-				some = true
-				break
-			}
-			v.Check(some, m.Subject(), "$.result.contents", "[]")
+			v.Check(!isEmpty(contents), m.Subject(), "$.result.contents", "[]")
 		}
 		return
 	}
@@ -484,7 +479,7 @@ func missingResource(m *Message, v *Verdict) {
 	case !isMissing.MatchString(m.ErrorMessage):
 		v.Skip("whether the resource exists is not known")
 	default:
-		v.Check(m.ErrorCode == want, m.Subject(), "$.error.code", m.ErrorCode)
+		v.Check(m.ErrorCode == want, m.Subject(), "$.error.code", m.ErrorCode+" instead of "+want)
 	}
 }
 
@@ -520,7 +515,7 @@ func issuedCursors(s *Session) Hooks {
 		case isMasked(cursor):
 			v.Skip("the cursor is masked")
 		default:
-			v.Violate(m.Method, "$.params.cursor", string(cursor))
+			v.Violate(m.Method, "$.params.cursor", "not a nextCursor of the server: "+string(cursor))
 		}
 	}
 	return Hooks{Watch: watch, Message: judge, On: []string{
@@ -613,7 +608,7 @@ func networkReferences(m *Message, d definition, v *Verdict) {
 			ref := schema.Get("$ref").Decoded()
 			to, _, _ := strings.Cut(ref, "#")
 			if s := scheme(to); (s == "http" || s == "https" || strings.HasPrefix(to, "//")) && !ids[to] {
-				v.Violate(d.name, d.path+"."+member, ref)
+				v.Violate(d.name, d.path+"."+member, "a $ref to another document: "+ref)
 			}
 		})
 		if !complete {
@@ -647,7 +642,7 @@ func subscribedURIs(s *Session) Hooks {
 			v.Skip("the subscription may have been made outside of the recording")
 			return
 		}
-		v.Violate(uri, "$.params.uri", uri)
+		v.Violate(uri, "$.params.uri", "not subscribed to")
 	}
 	return Hooks{Watch: watch, Message: judge, On: []string{"notification notifications/resources/updated"}}
 }

@@ -58,7 +58,7 @@ var rulesFlow = []Rule{
 				case clash && s.Transport == "http" && !hasID:
 					v.Skip("the requests may be those of several clients")
 				default:
-					v.Check(!clash, c.Method, "$.params._meta.progressToken", string(r.Param("_meta").Get("progressToken")))
+					v.Check(!clash, c.Method, "$.params._meta.progressToken", "another active request has it: "+string(r.Param("_meta").Get("progressToken")))
 				}
 			}}
 		},
@@ -77,7 +77,7 @@ var rulesFlow = []Rule{
 			case !m.Session.Start || m.Session.Gap:
 				v.Skip("requests from before the recording are not known")
 			default:
-				v.Violate("", "$.params.progressToken", string(token))
+				v.Violate("", "$.params.progressToken", "no request has this token: "+string(token))
 			}
 		}, onProgress),
 	},
@@ -110,7 +110,7 @@ var rulesFlow = []Rule{
 			case !m.Session.Start || m.Session.Gap:
 				v.Skip("requests from before the recording are not known")
 			default:
-				v.Violate("", "$.params.requestId", string(id))
+				v.Violate("", "$.params.requestId", "no request of the sender has this id: "+string(id))
 			}
 		}, onCancelled),
 	},
@@ -155,7 +155,7 @@ var rulesFlow = []Rule{
 				v.Skip("the capabilities of the server are not known")
 				return
 			}
-			v.Check(m.Session.Server.Get("logging") != nil, "logging", "$.method", m.Method)
+			v.Check(m.Session.Server.Get("logging") != nil, "logging", "$.method", "logging is not declared")
 		}, onLog),
 	},
 	{
@@ -199,7 +199,7 @@ var rulesFlow = []Rule{
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
 			if what, known := findCredential(m.Params, v); known {
-				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", what)
+				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", "looks like a credential: "+what)
 			}
 		}, onLog),
 	},
@@ -424,7 +424,7 @@ func cancelsListen(s *Session) Hooks {
 			case m.Part.Role == session.RoleUnmatched && (!s.Start || s.Gap):
 				v.Skip("requests from before the recording are not known")
 			default:
-				v.Violate("", "$.params.requestId", string(id))
+				v.Violate("", "$.params.requestId", "not the id of a subscriptions/listen: "+string(id))
 			}
 		},
 	}
@@ -466,7 +466,7 @@ func taskCancelled(*Session) Hooks {
 		On: []string{onCancelled},
 		Message: func(m *Message, v *Verdict) {
 			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", m.Param("requestId"))
+				v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
 			}
 		},
 	}
@@ -565,7 +565,7 @@ func repeatedCalls(s *Session) Hooks {
 			if !again {
 				return
 			}
-			tool := s.Tools[m.Param("name").Decoded()]
+			tool := s.Listed["tools/list"][m.Param("name").Decoded()]
 			if tool == nil {
 				v.Skip("no list before the call has the tool")
 				return

@@ -33,7 +33,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Use POST.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.sends() {
-				v.Check(x.Request.Method == "POST", x.Request.Method, "", x.Request.Method)
+				v.Check(x.Request.Method == "POST", x.Request.Method, "", "messages in its body")
 			}
 		}),
 	},
@@ -69,7 +69,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			isResponse := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
-			v.Check(!isResponse, m.Subject(), "$", "a response")
+			v.Check(!isResponse, m.Subject(), "$", "a response by POST")
 		}, "message"),
 	},
 	{
@@ -82,7 +82,7 @@ var rulesHTTP = []Rule{
 				return // see http-06
 			}
 			body := x.Others > 0 || x.Has(tap.ToClient, jsonrpc.Request, jsonrpc.Notification, jsonrpc.Response, jsonrpc.Invalid)
-			text := strconv.Itoa(x.Response.Status)
+			text := fmt.Sprintf("answered %d", x.Response.Status)
 			if body {
 				text += " with a body"
 			}
@@ -96,7 +96,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Answer 400 or another error status.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
-				v.Check(x.Response.Status >= 400, x.about(), "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
 			}
 		}),
 	},
@@ -110,7 +110,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			media := mediaType(x.Response)
-			text := fmt.Sprintf("%d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
+			text := fmt.Sprintf("answered %d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
 			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
 		}),
 	},
@@ -140,7 +140,7 @@ var rulesHTTP = []Rule{
 				return
 			default:
 				media := mediaType(x.Response)
-				v.Check(status == 405 || status/100 == 2 && media == eventStream, "GET", "", strings.TrimSpace(fmt.Sprintf("%d %s", status, media)))
+				v.Check(status == 405 || status/100 == 2 && media == eventStream, "GET", "", strings.TrimSpace(fmt.Sprintf("answered %d %s", status, media)))
 			}
 		}),
 	},
@@ -185,7 +185,7 @@ var rulesHTTP = []Rule{
 					return
 				}
 				if status := x.Response.Status; status == 400 || status == 404 {
-					v.Check(status == 400, sessionField, "", strconv.Itoa(status))
+					v.Check(status == 400, sessionField, "", "missing, and answered 404")
 				}
 			})(s)
 		},
@@ -241,7 +241,7 @@ var rulesHTTP = []Rule{
 			if err != nil || origin.Host == "" || isLoopback(origin) || !x.byServer() {
 				return
 			}
-			if upstream := x.upstream(v); upstream != nil && isLoopback(upstream) {
+			if upstream := x.Session.upstream(v); upstream != nil && isLoopback(upstream) {
 				v.Check(x.Response.Status/100 != 2, "Origin", "", fmt.Sprintf("%d to %s", x.Response.Status, origin))
 			}
 		}),
@@ -252,7 +252,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#protocol-version-header, #sending-messages",
 		Fix:    "Set the header from the same value as _meta.",
 		New: each(func(m *Message, v *Verdict) {
-			if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded(); own != "" {
+			if own := ownVersion(m); own != "" {
 				m.compareField(v, versionField, own)
 			}
 		}, "request"),
@@ -289,7 +289,7 @@ var rulesHTTP = []Rule{
 				if left--; left < 0 {
 					return
 				}
-				if !x.masked(f[0]) {
+				if !fieldMasked(x.Request, f[0]) {
 					_, ok := decodeField(f[1])
 					v.Check(ok, f[0], "", f[1])
 				}
@@ -317,7 +317,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Send status 404 together with the JSON-RPC error.",
 		New: each(func(m *Message, v *Verdict) {
 			if status := m.Entry.Status(); m.ErrorCode == "-32601" && status != 0 && status != 101 {
-				v.Check(status == 404, m.Subject(), "$.error.code", strconv.Itoa(status))
+				v.Check(status == 404, m.Subject(), "$.error.code", fmt.Sprintf("the status %d instead of 404", status))
 			}
 		}, "error"),
 	},
@@ -361,10 +361,10 @@ var rulesHTTP = []Rule{
 					name, _, _ := strings.Cut(part, "=")
 					switch lower := strings.ToLower(name); {
 					case lower == "access_token":
-						v.Violate(name, "", name)
+						v.Violate(name, "", "a token in the query")
 						return
 					case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
-						v.Observe(name, "", name)
+						v.Observe(name, "", "may be a key in the query")
 						return
 					}
 				}
@@ -397,7 +397,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-49", Class: "client-breaking", In: "A-E", Side: "both", Transport: "http",
-		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text. The JSON body that answers a request with 200 has a message.",
+		Text:   "A body or event that should hold a message is valid JSON: no NaN, comments, byte order mark or trailing text. The body that answers a request with 200 and application/json has a message.",
 		Source: "A:basic/messages; B-E:basic/index#messages; RFC 8259",
 		Fix:    "Serialize with a JSON library; map NaN and infinity to null. Put the result into a JSON-RPC response.",
 		New:    bodyIsJSON,
@@ -409,7 +409,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Use the final URL, with or without its trailing slash, in the configuration of the client.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.Request.Method == "POST" && x.sends() && x.answered(3) {
-				v.Check(x.Response.Status > 303, "POST", "", strconv.Itoa(x.Response.Status))
+				v.Check(x.Response.Status > 303, "POST", "", fmt.Sprintf("answered %d, which becomes a GET", x.Response.Status))
 			}
 		}),
 	},
@@ -426,7 +426,7 @@ var rulesHTTP = []Rule{
 					continue
 				}
 				list := (name == "mcp-protocol-version" || name == "mcp-method") && strings.Contains(f[1], ",")
-				v.Check(!seen[name] && !list, f[0], "", f[1])
+				v.Check(!seen[name] && !list, f[0], "", "twice, or a list: "+f[1])
 				seen[name] = true
 			}
 		}),
@@ -441,8 +441,8 @@ var rulesHTTP = []Rule{
 				if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
 					return
 				}
-				if upstream := x.upstream(v); upstream != nil {
-					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", origin(upstream))
+				if upstream := x.Session.upstream(v); upstream != nil {
+					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
 				}
 			}}
 		},
@@ -464,9 +464,9 @@ var rulesHTTP = []Rule{
 			case x.Has(tap.ToClient, jsonrpc.ErrorResponse):
 				v.Hold()
 			case strings.HasPrefix(media, "text/"):
-				v.Violate(x.about(), "", fmt.Sprintf("%d %s", status, media))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
 			case status >= 500 && x.End != nil && x.Others == 0:
-				v.Violate(x.about(), "", fmt.Sprintf("%d without a body", status))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
 			}
 		}),
 	},
@@ -557,7 +557,7 @@ func deadSession(s *Session) Hooks {
 		status := x.Response.Status
 		switch {
 		case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
-			v.Check(status == 404, x.Request.Method, "", strconv.Itoa(status))
+			v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
 		case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
 			dead = x.Heads[1]
 		}
@@ -690,7 +690,7 @@ func contradictionRefused(s *Session) Hooks {
 		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
 			return
 		}
-		own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+		own := ownVersion(m)
 		for _, f := range [][2]string{{versionField, own}, {"Mcp-Method", m.Method}, {"Mcp-Name", m.named()}} {
 			if wrong := contradicts(head, f[0], f[1]); f[1] != "" && wrong != "" {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
@@ -741,7 +741,7 @@ func newIDAfterLoss(s *Session) Hooks {
 				return
 			}
 			if id, ok := lost.Get(key(m.Method, m.Parameters())); ok {
-				v.CheckValue(id != string(m.ID), m.Subject(), "$.id", m.ID)
+				v.CheckValue(id != string(m.ID), m.Subject(), "$.id", "the id of the lost request", m.ID)
 			}
 		},
 	}
@@ -803,27 +803,31 @@ func bodyIsJSON(s *Session) Hooks {
 		}
 	}
 	return Hooks{Exchange: exchange, Frame: func(e *session.Entry, v *Verdict) {
-		form := e.Frame.Form
 		noteCancelled(s, e, &cancelled)
-		x := s.checker.exchangeOf(e)
-		if form == tap.FormBody && e.Frame.Lane == tap.ToClient && !e.Frame.Truncated && e.Frame.Whole() && x != nil && x.answersInJSON() {
-			text := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw))
-			if (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth) {
-				v.Violate(x.about(), "$", string(text))
-				return
-			}
-		}
-		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent || e.Message.Kind == jsonrpc.Other {
+		form, x := e.Frame.Form, s.checker.exchangeOf(e)
+		if e.Frame.Lane != tap.ToServer && e.Frame.Lane != tap.ToClient || form != tap.FormBody && form != tap.FormEvent {
 			return
 		}
-		reason := e.Message.Reason
+		whole := !e.Frame.Truncated && e.Frame.Whole()
+		answer := form == tap.FormBody && e.Frame.Lane == tap.ToClient && whole && x != nil && x.answersInJSON()
+		text, subject, reason := jsonrpc.Value(bytes.TrimSpace(e.Frame.Raw)), e.Exchange.Method, e.Message.Reason
+		switch {
+		case answer && (e.Message.Kind == jsonrpc.Other || isNoMessage(text)) && jsonrpc.Valid(text, jsonrpc.MaxDepth):
+			v.Violate(x.about(), "$", "not a message: "+string(text))
+			return
+		case e.Message.Kind != jsonrpc.Other:
+		case !answer || Field(x.Response, "Content-Encoding") != nil: // which may not have been decoded
+			return
+		default:
+			subject, reason = x.about(), jsonrpc.Peek(text).Reason
+		}
 		switch {
 		case e.Frame.Truncated || e.Message.Unread:
 			v.Skip("the frame is truncated or too large to be read")
 		case strings.HasPrefix(reason, "not JSON: ends"):
 			v.Skip("the text is cut off")
-		case strings.HasPrefix(reason, "not JSON"), strings.Contains(reason, "byte order mark"):
-			v.Violate(e.Exchange.Method, "$", reason)
+		case strings.HasPrefix(reason, "not JSON"), strings.Contains(reason, "byte order mark"), reason == "blank":
+			v.Violate(subject, "$", reason)
 		default:
 			v.Hold()
 		}

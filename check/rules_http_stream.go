@@ -43,7 +43,7 @@ var rulesStream = []Rule{
 		Fix:    "Return an input_required result instead.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" && m.Entry.Frame.Form == tap.FormEvent {
-				v.Check(m.Kind != jsonrpc.Request, m.Method, "$", m.Method)
+				v.Check(m.Kind != jsonrpc.Request, m.Method, "$", "a request on an event stream")
 			}
 		}, "message"),
 	},
@@ -92,10 +92,10 @@ var rulesStream = []Rule{
 				switch {
 				case e.Revision() != jsonrpc.Rev20260728:
 				case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
-					v.Violate("Last-Event-ID", "", "Last-Event-ID")
+					v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
 				case e.Frame.Form == tap.FormEvent:
 					event := tap.ParseServerSentEvent(e.Frame.Raw)
-					v.Check(!event.HasID, "id", "", "id: "+event.ID)
+					v.Check(!event.HasID, "id", "", "an event has the id "+event.ID)
 				}
 			}}
 		},
@@ -109,7 +109,7 @@ var rulesStream = []Rule{
 			if !x.streams() || !x.Has(tap.ToClient, jsonrpc.Notification) {
 				return
 			}
-			if upstream := x.upstream(v); upstream != nil && !isLoopback(upstream) {
+			if upstream := x.Session.upstream(v); upstream != nil && !isLoopback(upstream) {
 				v.Check(strings.EqualFold(strings.Join(Field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
 			}
 		}),
@@ -121,7 +121,7 @@ var rulesStream = []Rule{
 		Fix:    "Send event: endpoint first.",
 		New: endpointEvent(func(e *tap.ServerSentEvent, _ *Session, v *Verdict) {
 			u, err := url.Parse(string(e.Data))
-			v.CheckValue(e.Name == "endpoint" && err == nil && u.Path != "", "endpoint", "", e.Data)
+			v.CheckValue(e.Name == "endpoint" && err == nil && u.Path != "", "endpoint", "", "the first event is not an endpoint with a URI", e.Data)
 		}),
 	},
 	{
@@ -267,7 +267,7 @@ func progressOnStream(s *Session) Hooks {
 			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
 				return // a task may report its progress elsewhere
 			}
-			v.CheckValue(m.Part.Call == own, request.Method, "$.params.progressToken", m.Param("progressToken"))
+			v.CheckValue(m.Part.Call == own, request.Method, "$.params.progressToken", "the token of another request", m.Param("progressToken"))
 		},
 	}
 }
@@ -376,7 +376,7 @@ func primingEvent(s *Session) Hooks {
 		case !ok && event.ID != "" && len(event.Data) == 0:
 			v.Hold()
 		case !judged && event.ID != "":
-			v.Violate("id", "", "id: "+event.ID)
+			v.Violate("id", "", "no empty event with an id comes before "+event.ID)
 		case !ok:
 			begun.Put(e.Frame.Exchange, false)
 			return
@@ -461,14 +461,14 @@ func eventForm(s *Session) Hooks {
 			v.Skip("the frame is truncated or too large to be read")
 		case event.Name != "" && event.Name != "message":
 			if data.Get("jsonrpc") != nil {
-				v.Violate(event.Name, "", "event: "+event.Name)
+				v.Violate(event.Name, "", "a message in an event named "+event.Name)
 			}
 		case isNoMessage(data) && x != nil && x.asks() && jsonrpc.Valid(data, jsonrpc.MaxDepth): // a GET may be for other events
-			v.Violate("", "$", string(data))
+			v.Violate("", "$", "not a message: "+string(data))
 		case data.IsObject() || data.IsArray() || !jsonrpc.Valid(data, jsonrpc.MaxDepth):
 			v.Hold() // see http-49 for the last one
 		default:
-			v.Violate("", "$", string(data))
+			v.Violate("", "$", "not a message: "+string(data))
 		}
 	}}
 }

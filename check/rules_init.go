@@ -71,7 +71,7 @@ var rulesInit = []Rule{
 					case isHandshakeVersion(version) || version == preRelease:
 						v.Hold()
 					default:
-						v.Observe("", path, version)
+						v.Observe("", path, "not a version with a handshake: "+version)
 					}
 				})
 			}}
@@ -192,7 +192,7 @@ var rulesInit = []Rule{
 				case sent && !succeeded:
 					v.Skip("the first has no response")
 				default:
-					v.Check(!succeeded, "", "$.method", "initialize")
+					v.Check(!succeeded, "", "$.method", "a second initialize")
 				}
 				sent = true
 			}}
@@ -217,7 +217,7 @@ var rulesInit = []Rule{
 				case !known:
 					v.Skip("the handshake is not recorded")
 				default:
-					v.CheckValue(string(jsonrpc.AppendKey(nil, target)) != id, "", "$.params.requestId", target)
+					v.CheckValue(string(jsonrpc.AppendKey(nil, target)) != id, "", "$.params.requestId", "the id of initialize", target)
 				}
 			}}
 		},
@@ -238,11 +238,11 @@ var rulesInit = []Rule{
 				case m.Kind == jsonrpc.ErrorResponse && s.Start && !initialized:
 					v.Skip("it came before the initialization")
 				case m.Kind == jsonrpc.ErrorResponse:
-					v.Violate("", "$.error", string(m.Error))
+					v.Violate("", "$.error", "an error instead of an empty result: "+string(m.Error))
 				case m.Outcome().IsObject(): // else rpc-10
 					for name, value := range m.Outcome().Each {
 						if string(name) != "_meta" {
-							v.Violate(string(name), "$.result", string(value))
+							v.Violate(string(name), "$.result", "not empty: "+string(value))
 							return
 						}
 					}
@@ -263,7 +263,7 @@ var rulesInit = []Rule{
 			case m.Method == "initialize" && version != "" && version != string(jsonrpc.Rev20260728):
 			case m.Kind == jsonrpc.Request && ownVersion(m) == "", m.Kind == jsonrpc.Notification && !isModern(m.Session): // it may be of a legacy session
 			default:
-				v.Check(!isRemoved(m.Method, m.Lane), m.Method, "$.method", m.Method)
+				v.Check(!isRemoved(m.Method, m.Lane), m.Method, "$.method", "removed in 2026-07-28")
 			}
 		}, "request", "notification"),
 	},
@@ -279,7 +279,7 @@ var rulesInit = []Rule{
 			}
 			return Hooks{Watch: watch, On: []string{"request", "notification"}, Message: func(m *Message, v *Verdict) {
 				if m.Method != "server/discover" || asked {
-					v.Check(!isNewer(m.Method, m.Revision), m.Method, "$.method", m.Method)
+					v.Check(!isNewer(m.Method, m.Revision), m.Method, "$.method", "newer than the negotiated revision")
 				}
 			}}
 		},
@@ -367,7 +367,7 @@ func initializeFirst(s *Session) Hooks {
 		if v.frame = frame; !isHandshakeVersion(string(v.revision)) {
 			v.revision = anyLegacy
 		}
-		v.Violate("", "$.method", method)
+		v.Violate("", "$.method", method+" before initialize")
 	}
 	return Hooks{
 		Watch: watch, On: []string{"request initialize"},
@@ -417,7 +417,7 @@ func initializedFollows(s *Session) Hooks {
 				v.Skip("the session ended early, or frames are missing")
 			default:
 				v.frame, v.revision = next, revision
-				v.Violate("", "", "missing")
+				v.Violate("", "", "notifications/initialized is missing")
 			}
 		},
 	}

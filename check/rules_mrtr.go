@@ -20,7 +20,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#supported-requests",
 		Fix:    "Ask for input in one of these three methods.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
-			v.Check(mayRequireInput(m.Request.Method), m.Request.Method, "$.result.resultType", m.Request.Method)
+			v.Check(mayRequireInput(m.Request.Method), m.Request.Method, "$.result.resultType", "input_required for this method")
 		}),
 	},
 	{
@@ -30,7 +30,7 @@ var rulesMRTR = []Rule{
 		Fix:    "Add what the client has to do.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
 			found := m.Outcome().Members("inputRequests", "requestState")
-			v.Check(len(found) > 0, m.Subject(), "$.result.inputRequests", "missing")
+			v.Check(len(found) > 0, m.Subject(), "$.result.inputRequests", "missing, and requestState too")
 		}),
 	},
 	{
@@ -95,7 +95,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Take a new id.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
-			v.CheckValue(string(jsonrpc.AppendKey(nil, m.ID)) != w.id, m.Subject(), "$.id", m.ID)
+			v.CheckValue(string(jsonrpc.AppendKey(nil, m.ID)) != w.id, m.Subject(), "$.id", "the id of the first request", m.ID)
 		}),
 	},
 	{
@@ -105,7 +105,7 @@ var rulesMRTR = []Rule{
 		Fix:    "Send the string back unchanged.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
 			state := m.Param("requestState")
-			v.Check(string(jsonrpc.AppendKey(nil, state)) == w.state, m.Subject(), "$.params.requestState", describe(state))
+			v.Check(string(jsonrpc.AppendKey(nil, state)) == w.state, m.Subject(), "$.params.requestState", "not what the server gave: "+describe(state))
 		}),
 	},
 	{
@@ -131,11 +131,11 @@ var rulesMRTR = []Rule{
 				w, candidates, elsewhere := c.take(m, key)
 				switch {
 				case !mayRequireInput(m.Method):
-					v.Violate(m.Method, "$.params", m.Method)
+					v.Violate(m.Method, "$.params", "no retry has this method")
 				case w != nil || candidates > 0:
 					v.Hold()
 				case elsewhere && !c.gave(m, key):
-					v.Violate(m.Subject(), "$.params.requestState", describe(found["requestState"]))
+					v.Violate(m.Subject(), "$.params.requestState", "that of another request: "+describe(found["requestState"]))
 				default:
 					v.Skip("the result that requires the input is not known")
 				}
@@ -157,7 +157,7 @@ var rulesMRTR = []Rule{
 		New: eachInputRequired(func(m *Message, v *Verdict) {
 			found := m.Outcome().Members("ttlMs", "cacheScope")
 			for _, name := range []string{"ttlMs", "cacheScope"} {
-				v.CheckValue(found[name] == nil, m.Subject(), "$.result."+name, found[name])
+				v.CheckValue(found[name] == nil, m.Subject(), "$.result."+name, "", found[name])
 			}
 		}),
 	},
@@ -177,7 +177,7 @@ var rulesMRTR = []Rule{
 			case signed:
 				v.Skip("a member looks like a signature")
 			default:
-				v.CheckValue(!readable, m.Subject(), "$.result.requestState", state)
+				v.CheckValue(!readable, m.Subject(), "$.result.requestState", "readable and not signed", state)
 			}
 		}),
 	},
@@ -329,7 +329,7 @@ func inputIsComplete(m *Message, w *wait, v *Verdict) {
 			continue
 		}
 		given[string(name)] = true
-		v.CheckValue(fitsInput(method, answer), m.Subject(), path+"[*]", answer)
+		v.CheckValue(fitsInput(method, answer), m.Subject(), path+"[*]", "not a result of the method", answer)
 	}
 	for name := range w.asked {
 		if !given[name] {
@@ -372,7 +372,7 @@ func asksAgain(*Session) Hooks {
 			v.Skip("the error may have another cause")
 			return
 		}
-		v.Check(m.Kind == jsonrpc.Response, m.Subject(), "$.error", m.ErrorMessage)
+		v.Check(m.Kind == jsonrpc.Response, m.Subject(), "$.error", "does not ask again: "+m.ErrorMessage)
 	}}
 }
 

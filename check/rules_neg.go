@@ -56,7 +56,7 @@ var rulesNegotiation = []Rule{
 			}
 			switch {
 			case m.Kind == jsonrpc.Response && isModern(m.Session):
-				v.Violate(m.Request.Method, "$.result", "a result")
+				v.Violate(m.Request.Method, "$.result", "a result instead of the error -32602")
 			case m.Kind == jsonrpc.Response:
 				v.Skip("the server has not shown that it implements the revision")
 			case m.ErrorCode != "-32602":
@@ -83,7 +83,7 @@ var rulesNegotiation = []Rule{
 				case !isStrings(supported):
 					v.Violate("", "$.error.data.supported", describe(supported))
 				case requested.Decoded() != version:
-					v.Violate("", "$.error.data.requested", describe(requested))
+					v.Violate("", "$.error.data.requested", "not the version of the request: "+describe(requested))
 				default:
 					checkStatus(e, v, "$.error.code")
 				}
@@ -113,7 +113,7 @@ var rulesNegotiation = []Rule{
 				}
 				if modern && refused {
 					refused, v.frame = false, frame
-					v.Violate("", "$.error.code", "-32601")
+					v.Violate("", "$.error.code", "server/discover is not implemented: -32601")
 				}
 			}}
 		},
@@ -173,7 +173,7 @@ var rulesNegotiation = []Rule{
 			case sharesExtension(own, m.Session.Server.Get("extensions")):
 				v.Skip("the value may be of an extension")
 			default:
-				v.Violate(m.Request.Method, "$.result.resultType", m.ResultType)
+				v.Violate(m.Request.Method, "$.result.resultType", "an unknown value: "+m.ResultType)
 			}
 		}, "result"),
 	},
@@ -190,7 +190,7 @@ var rulesNegotiation = []Rule{
 				}
 				v.revision = jsonrpc.Rev20260728
 				listed := jsonrpc.Value(m.Error).Get("data", "supported")
-				v.Check(isStrings(listed) && len(listed) > 2 || dates.Match(m.Error), "", "$.error", m.ErrorMessage)
+				v.Check(isStrings(listed) && len(listed) > 2 || dates.Match(m.Error), "", "$.error", "names no version: "+m.ErrorMessage)
 			})
 			hooks.Watch = func(*Message) { modern = modern || isModern(s) }
 			return hooks
@@ -226,7 +226,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/versioning#extension-negotiation; schema ServerCapabilities, ClientCapabilities",
 		Fix:    "Name the extension your.domain/name.",
 		New: eachExtension(func(path, id string, _ jsonrpc.Value, v *Verdict) {
-			v.Check(strings.Contains(id, "/") && validMetaKey(id), id, path, id)
+			v.Check(strings.Contains(id, "/") && validMetaKey(id), id, path, "not a valid name with a prefix")
 		}),
 	},
 	{
@@ -235,7 +235,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/versioning#extension-negotiation; schema ServerCapabilities, ClientCapabilities",
 		Fix:    "Write {} instead of true or null.",
 		New: eachExtension(func(path, id string, settings jsonrpc.Value, v *Verdict) {
-			v.CheckValue(settings.IsObject(), id, path+"[*]", settings)
+			v.CheckValue(settings.IsObject(), id, path+"[*]", "", settings)
 		}),
 	},
 	{
@@ -256,7 +256,7 @@ var rulesNegotiation = []Rule{
 				v.Skip("the capabilities of the peer are not known")
 				return
 			}
-			v.Check(peer.Get("extensions", tasks) != nil, m.Method, "$.method", m.Method)
+			v.Check(peer.Get("extensions", tasks) != nil, m.Method, "$.method", "the other side does not declare the tasks extension")
 		}, "request tasks/get", "request tasks/update", "request tasks/cancel", "notification notifications/tasks"),
 	},
 	{
@@ -274,7 +274,7 @@ var rulesNegotiation = []Rule{
 				return
 			}
 			declared := metaOf(m.Request.Param("_meta"), "clientCapabilities")
-			v.CheckValue(len(required) <= 2 || !covers(declared, required, maxWalk), m.Subject(), "$.error.data.requiredCapabilities", required)
+			v.CheckValue(len(required) <= 2 || !covers(declared, required, maxWalk), m.Subject(), "$.error.data.requiredCapabilities", "the request declares them", required)
 		}, "error"),
 	},
 }
@@ -284,9 +284,6 @@ const metaPath = "$.params._meta." + jsonrpc.MetaPrefix
 
 // metaOf returns a member of a _meta that the protocol defines.
 func metaOf(meta jsonrpc.Value, name string) jsonrpc.Value {
-	if meta == nil {
-		return nil
-	}
 	return meta.Get(jsonrpc.MetaPrefix + name)
 }
 
@@ -303,7 +300,7 @@ func isModern(s *Session) bool {
 // no version is of 2026-07-28 if the rest of the session, or the header, is.
 func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		x, _ := m.Session.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		x := m.exchange()
 		switch header := x != nil && len(Field(x.Request, "MCP-Protocol-Version")) > 0; {
 		case ownVersion(m) != "":
 		case header && Field(x.Request, "MCP-Protocol-Version")[0] != string(jsonrpc.Rev20260728):
@@ -324,7 +321,7 @@ func checkMeta(m *Message, v *Verdict, name string, class byte) {
 
 // checkStatus judges whether the HTTP status of an error is 400.
 func checkStatus(e *session.Entry, v *Verdict, path string) {
-	v.Check(e.Frame.Exchange == 0 || e.Status() == 400, "HTTP status", path, strconv.Itoa(e.Status()))
+	v.Check(e.Frame.Exchange == 0 || e.Status() == 400, "HTTP status", path, strconv.Itoa(e.Status())+" instead of 400")
 }
 
 // isStrings reports whether a value is an array of strings.

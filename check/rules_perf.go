@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -19,7 +20,7 @@ var rulesPerformance = []Rule{
 		Fix:    "Send progress, use a task, or raise the timeout of the client.",
 		New: calls(func(c *session.Call, params jsonrpc.Value, v *Verdict) {
 			took := c.FirstAnswer - c.At
-			v.Check(took <= time.Minute, aboutCall(c, params), "", took.Round(time.Second).String())
+			v.Check(took <= time.Minute, aboutCall(c, params), "", "took "+took.Round(time.Second).String())
 		}),
 	},
 	{
@@ -167,7 +168,7 @@ func freshRequests(*Session) Hooks {
 	return Hooks{
 		Watch: func(m *Message) {
 			switch {
-			case m.Kind == jsonrpc.Notification && m.Lane == tap.ToClient && (m.Method == "notifications/resources/updated" || isListChanged(m.Method)):
+			case m.Kind == jsonrpc.Notification && m.Lane == tap.ToClient && changes[m.Method] != "":
 				fresh = bounded.Map[string, time.Duration]{Max: maxRequests}
 			case m.Request == nil || m.Path != "$":
 			case m.Kind == jsonrpc.ErrorResponse:
@@ -190,21 +191,7 @@ func freshRequests(*Session) Hooks {
 
 // isCacheable reports whether results of a method have ttlMs (2026-07-28).
 func isCacheable(method string) bool {
-	switch method {
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read", "server/discover":
-		return true
-	}
-	return false
-}
-
-// isListChanged reports whether a method announces a changed list.
-func isListChanged(method string) bool {
-	for _, l := range listMethods {
-		if l.notification == method {
-			return true
-		}
-	}
-	return false
+	return lists[method].key != "" || method == "resources/read" || method == "server/discover"
 }
 
 // repeatedLists judges perf-08.
@@ -213,26 +200,26 @@ func repeatedLists(*Session) Hooks {
 		digest [32]byte
 		count  int
 	}
-	lists := map[string]list{}
+	known := map[string]list{}
 	return Hooks{
 		Watch: func(m *Message) {
-			if isListChanged(m.Method) {
-				clear(lists)
+			if strings.HasSuffix(changes[m.Method], "ListChanged") {
+				clear(known)
 			}
-			if m.Kind != jsonrpc.Response || m.Request == nil || listMethods[m.Request.Method].member == "" || m.Request.Param("cursor") != nil {
+			if m.Kind != jsonrpc.Response || m.Request == nil || lists[m.Request.Method].changed == "" || m.Request.Param("cursor") != nil {
 				return
 			}
-			now, l := listDigest(m.Outcome().Get(listMethods[m.Request.Method].member)), lists[m.Request.Method]
+			now, l := listDigest(m.Member(lists[m.Request.Method].member)), known[m.Request.Method]
 			if l.digest != now {
 				l = list{digest: now}
 			}
 			l.count++
-			lists[m.Request.Method] = l
+			known[m.Request.Method] = l
 		},
 		On: []string{"request tools/list", "request prompts/list", "request resources/list"},
 		Message: func(m *Message, v *Verdict) {
 			if m.Param("cursor") == nil {
-				n := lists[m.Method].count
+				n := known[m.Method].count
 				v.Check(n < 5, m.Method, "$.method", "again after five equal answers")
 			}
 		},

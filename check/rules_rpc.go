@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"hash/maphash"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
-	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -37,7 +35,7 @@ var rulesRPC = []Rule{
 					v.Hold()
 					return
 				}
-				v.Violate(m.Subject(), "$", fmt.Sprintf("0x%02X after %q", text[i], text[max(0, i-20):i]))
+				v.Violate(m.Subject(), "$", fmt.Sprintf("not UTF-8: 0x%02X after %q", text[i], text[max(0, i-20):i]))
 			}
 		}, "message"),
 	},
@@ -56,7 +54,7 @@ var rulesRPC = []Rule{
 				}
 			case isMethodOfNotification(m) || m.Method == "" || id == nil || id.Class() == 'n': // rpc-11, rpc-04
 			default:
-				v.CheckValue(id.Class() == '"' || id.Class() == '0' && isWhole(id), m.Method, "$.id", id)
+				v.CheckValue(id.Class() == '"' || isInteger(id), m.Method, "$.id", "neither a string nor an integer", id)
 			}
 		}, "request", "notification", "invalid"),
 	},
@@ -102,7 +100,7 @@ var rulesRPC = []Rule{
 				if noID := m.ID == nil || string(m.ID) == "null"; noID && m.Kind == jsonrpc.ErrorResponse {
 					return // rpc-16
 				}
-				v.Violate("", "$.id", describe(m.ID))
+				v.Violate("", "$.id", "no open request has this id: "+describe(m.ID))
 			case session.RoleResponse, session.RoleInterim, session.RoleLate:
 				v.Hold()
 			}
@@ -117,12 +115,12 @@ var rulesRPC = []Rule{
 			result, err := m.Top("result"), m.Top("error")
 			switch {
 			case hasNoOutcome(m):
-				v.Violate(m.Subject(), "$.result", "missing")
+				v.Violate(m.Subject(), "$.result", "the response has neither result nor error")
 			case m.Kind == jsonrpc.Invalid || m.Path != "$":
 			case result != nil && err != nil && result.Class() == 'n':
-				v.Violate(m.Subject(), "$.result", "null beside an error")
+				v.Violate(m.Subject(), "$.result", "the response has both result and error, the result is null")
 			case result != nil && err != nil:
-				v.Violate(m.Subject(), "$.error", string(err)+" beside a result")
+				v.Violate(m.Subject(), "$.error", "the response has both result and error: "+string(err))
 			default:
 				v.Hold()
 			}
@@ -138,7 +136,7 @@ var rulesRPC = []Rule{
 			switch code := found["code"]; {
 			case !m.Problem().IsObject():
 				v.Violate(m.Subject(), "$.error", string(m.Error))
-			case code.Class() != '0' || !isWhole(code):
+			case !isInteger(code):
 				v.Violate(m.Subject(), "$.error.code", describe(code))
 			default:
 				v.Check(found["message"].Class() == '"', m.Subject(), "$.error.message", describe(found["message"]))
@@ -152,7 +150,7 @@ var rulesRPC = []Rule{
 		Fix:    "Wrap the value in the result object of the method; an empty result is {}.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" { // else mrtr-07
-				v.CheckValue(m.Outcome().IsObject(), m.Subject(), "$.result", m.Outcome())
+				v.CheckValue(m.Outcome().IsObject(), m.Subject(), "$.result", "not an object", m.Outcome())
 			}
 		}, "result"),
 	},
@@ -164,7 +162,7 @@ var rulesRPC = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			if isMethodOfNotification(m) {
 				id := m.Top("id")
-				v.CheckValue(id == nil, m.Method, "$.id", id)
+				v.CheckValue(id == nil, m.Method, "$.id", "a notification with an id", id)
 			}
 		}, "notification", "request", "invalid"),
 	},
@@ -184,7 +182,7 @@ var rulesRPC = []Rule{
 						v.frame = c.Frame
 					} else if c.Role == session.RoleOrphan {
 						v.frame = c.Frame
-						v.Violate(x.Carried[0].Method, "", c.Kind.String()+" in reply")
+						v.Violate(x.Carried[0].Method, "", "a reply to a notification: "+c.Kind.String())
 						return
 					}
 				}
@@ -204,7 +202,7 @@ var rulesRPC = []Rule{
 					v.Skip("it may be an event that is delivered again")
 					return
 				}
-				v.Violate(m.Part.Method, "$.id", string(m.ID))
+				v.Violate(m.Part.Method, "$.id", "a second response: "+string(m.ID))
 			case session.RoleResponse, session.RoleInterim:
 				v.Hold()
 			}
@@ -224,7 +222,7 @@ var rulesRPC = []Rule{
 		Fix:    "Send {} or leave params out.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Path == "$" && m.Params != nil {
-				v.CheckValue(m.Parameters().IsObject(), m.Method, "$.params", m.Parameters())
+				v.CheckValue(m.Parameters().IsObject(), m.Method, "$.params", "not an object", m.Parameters())
 			}
 		}, "request", "notification"),
 	},
@@ -243,7 +241,7 @@ var rulesRPC = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			switch {
 			case m.Kind == jsonrpc.Batch, isEmptyBatch(m):
-				v.Violate("", "$", string(m.Envelope()))
+				v.Violate("", "$", "a batch: "+string(m.Envelope()))
 			case m.Entry.Message.Kind != jsonrpc.Batch && m.Kind != jsonrpc.Invalid:
 				v.Hold()
 			}
@@ -255,7 +253,7 @@ var rulesRPC = []Rule{
 		Source: "B:basic/lifecycle#initialization",
 		Fix:    "Send initialize as a single message.",
 		New: each(func(m *Message, v *Verdict) {
-			v.Check(m.Entry.Message.Kind != jsonrpc.Batch, "", "$[*].method", "initialize")
+			v.Check(m.Entry.Message.Kind != jsonrpc.Batch, "", "$[*].method", "initialize in a batch")
 		}, "request initialize"),
 	},
 	{
@@ -265,7 +263,7 @@ var rulesRPC = []Rule{
 		Fix:    "Split mixed batches; send nothing instead of [].",
 		New: each(func(m *Message, v *Verdict) {
 			if isEmptyBatch(m) {
-				v.Violate("", "$", "[]")
+				v.Violate("", "$", "an empty batch: []")
 			}
 			if m.Kind != jsonrpc.Batch {
 				return
@@ -276,7 +274,7 @@ var rulesRPC = []Rule{
 				calls = calls || k == jsonrpc.Request || k == jsonrpc.Notification
 				outcomes = outcomes || k == jsonrpc.Response || k == jsonrpc.ErrorResponse
 			}
-			v.CheckValue(!calls || !outcomes, "", "$", m.Envelope())
+			v.CheckValue(!calls || !outcomes, "", "$", "requests and responses in one batch", m.Envelope())
 		}, "batch", "invalid"),
 	},
 	{
@@ -294,7 +292,7 @@ var rulesRPC = []Rule{
 				found := false
 				w.twice = func(name []byte) {
 					found = true
-					v.Violate(m.Subject(), w.path(), string(name))
+					v.Violate(m.Subject(), w.path(), "two members with this name: "+string(name))
 				}
 				if w.value(text); !found {
 					v.Hold()
@@ -309,7 +307,7 @@ var rulesRPC = []Rule{
 		Fix:    "Use -32602 or -32603, or an application code outside -32768 to -32000.",
 		New: eachModernError(func(code int, m *Message, v *Verdict) {
 			if code != -32042 { // rpc-22
-				v.Check(code < -32099 || code > -32020 || code >= -32022, m.Subject(), "$.error.code", m.ErrorCode)
+				v.Check(code < -32099 || code > -32020 || code >= -32022, m.Subject(), "$.error.code", "a reserved code: "+m.ErrorCode)
 			}
 		}),
 	},
@@ -319,7 +317,7 @@ var rulesRPC = []Rule{
 		Source: "E:basic/index#error-codes",
 		Fix:    "Answer a missing resource with -32602; ask for URL elicitation with an input_required result.",
 		New: eachModernError(func(code int, m *Message, v *Verdict) {
-			v.Check(code != -32002 && code != -32042, m.Subject(), "$.error.code", m.ErrorCode)
+			v.Check(code != -32002 && code != -32042, m.Subject(), "$.error.code", "a code of older revisions: "+m.ErrorCode)
 		}),
 	},
 	{
@@ -329,7 +327,7 @@ var rulesRPC = []Rule{
 		Fix:    "Move private codes outside -32768 to -32000.",
 		New: eachModernError(func(code int, m *Message, v *Verdict) {
 			if code != -32002 { // rpc-22
-				v.Check(code < -32019 || code > -32000, m.Subject(), "$.error.code", m.ErrorCode)
+				v.Check(code < -32019 || code > -32000, m.Subject(), "$.error.code", "a reserved code: "+m.ErrorCode)
 			}
 		}),
 	},
@@ -347,7 +345,7 @@ var rulesRPC = []Rule{
 		Source: "C-E:basic/index#_meta; schema MetaObject",
 		Fix:    "Rename the key, for example to com.example/my-key.",
 		New: eachMetaKey(func(_, path, key string, _ jsonrpc.Value, _ *Message, v *Verdict) {
-			v.Check(validMetaKey(key), key, path, key)
+			v.Check(validMetaKey(key), key, path, "not a valid key")
 		}),
 	},
 	{
@@ -357,7 +355,7 @@ var rulesRPC = []Rule{
 		Fix:    "Use a prefix of your own domain.",
 		New: eachMetaKey(func(_, path, key string, _ jsonrpc.Value, m *Message, v *Verdict) {
 			name, ours := strings.CutPrefix(key, jsonrpc.MetaPrefix)
-			v.Check(!reservedPrefix(key, m.Revision) || ours && slices.Contains(knownMeta, name), key, path, key)
+			v.Check(!reservedPrefix(key, m.Revision) || ours && slices.Contains(knownMeta, name), key, path, "a reserved prefix")
 		}),
 	},
 	{
@@ -372,7 +370,7 @@ var rulesRPC = []Rule{
 					v.Skip("the value is masked")
 					return
 				}
-				v.CheckValue(validTrace(key, value), key, path+"."+key, value)
+				v.CheckValue(validTrace(key, value), key, path+"."+key, "not in the format of W3C", value)
 			}
 		}),
 	},
@@ -383,7 +381,7 @@ var rulesRPC = []Rule{
 		Fix:    "Leave _meta out when there is nothing to say.",
 		New: each(func(m *Message, v *Verdict) {
 			for _, meta := range m.allMetas() {
-				v.CheckValue(meta.IsObject(), meta.subject, meta.path, meta.Value)
+				v.CheckValue(meta.IsObject(), meta.subject, meta.path, "not an object", meta.Value)
 			}
 		}, "request", "notification", "result"),
 	},
@@ -405,7 +403,7 @@ var rulesRPC = []Rule{
 					if more--; more < 0 {
 						return
 					}
-					v.Violate(string(name), "$", string(value))
+					v.Violate(string(name), "$", "an extra member: "+string(value))
 				}
 			}
 			if more == maxExtra {
@@ -429,7 +427,7 @@ var rulesRPC = []Rule{
 				w.number = func(x jsonrpc.Value) {
 					if isUnsafe(x) && more > 0 {
 						more--
-						v.Violate(m.Subject(), w.path(), string(x))
+						v.Violate(m.Subject(), w.path(), "not exact in JavaScript: "+string(x))
 					}
 				}
 				w.value(text)
@@ -447,7 +445,7 @@ var rulesRPC = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			if text := m.Envelope(); text != nil {
 				half := loneSurrogate(text)
-				v.Check(half == "", m.Subject(), "$", half)
+				v.Check(half == "", m.Subject(), "$", "a lone surrogate: "+half)
 			}
 		}, "message"),
 	},
@@ -489,7 +487,7 @@ var rulesRPC = []Rule{
 func versionOfJSONRPC(m *Message, v *Verdict) {
 	text := m.Envelope()
 	if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
-		v.Violate("", "$", "[]")
+		v.Violate("", "$", "an empty batch: []")
 		return
 	}
 	if !text.IsObject() {
@@ -518,11 +516,6 @@ const maxExtra = 8
 func isMethodOfNotification(m *Message) bool {
 	known, ok := jsonrpc.LookupMethod(m.Method)
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
-}
-
-// isWhole reports whether the value of a number is an integer: 1.0 is.
-func isWhole(number jsonrpc.Value) bool {
-	return !bytes.ContainsAny(number, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, number), []byte("e"))
 }
 
 // isEmptyBatch reports whether an invalid message is [].
@@ -575,11 +568,11 @@ func idsUsedOnce(s *Session) Hooks {
 		}
 		old, again := used[m.Lane].Get(key)
 		used[m.Lane].Put(key, use{content: content})
-		x, _ := s.checker.exchanges.Get(m.Entry.Frame.Exchange)
+		x := m.exchange()
 		cancelled := given.take(m)
 		switch {
 		case !again && s.Transport == "stdio" && m.Part.Clash != session.Ref{} && !cancelled:
-			v.Violate("", "$.id", string(m.ID)+" of a request that is open since before the initialize")
+			v.Violate("", "$.id", "that of a request that is open since before the initialize: "+string(m.ID))
 		case !again:
 			v.Hold()
 		case s.Transport != "stdio" && !old.answered && old.content == content:
@@ -587,7 +580,7 @@ func idsUsedOnce(s *Session) Hooks {
 		case s.Transport == "http" && (x == nil || len(Field(x.Request, "Mcp-Session-Id")) == 0):
 			v.Skip("the session of the request is not known")
 		default:
-			v.Violate("", "$.id", string(m.ID))
+			v.Violate("", "$.id", "used for an earlier request: "+string(m.ID))
 		}
 	}}
 }
@@ -633,7 +626,7 @@ func idsInFlight(s *Session) Hooks {
 		case s.Transport != "stdio":
 			v.Skip("several clients may share the session")
 		default:
-			v.Violate("", "$.id", string(m.ID))
+			v.Violate("", "$.id", "that of a request that is still open: "+string(m.ID))
 		}
 	}}
 }
@@ -643,10 +636,9 @@ func errorWithoutID(*Session) Hooks {
 	var unread [tap.Lanes]bool // whether the last message of a lane could not be read
 	watch := func(m *Message) { unread[m.Lane] = m.Kind == jsonrpc.Invalid }
 	return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
-		other := tap.ToServer + tap.ToClient - m.Lane
 		switch id := m.Top("id"); {
 		case id == nil && m.Entry.Status() >= 400 && m.Revision != jsonrpc.Rev20241105,
-			id == nil && unread[other] && m.Revision >= jsonrpc.Rev20251125:
+			id == nil && unread[other(m.Lane)] && m.Revision >= jsonrpc.Rev20251125:
 			v.Hold()
 		default:
 			v.Check(id != nil && id.Class() != 'n', "", "$.id", describe(id))
@@ -701,24 +693,19 @@ func methodIsKnown(m *Message, v *Verdict) {
 	case isNewer(m.Method, m.Revision): // init-13
 	case modern && isRemoved(m.Method, m.Lane): // init-12
 	case ok && known.In(m.Revision):
-		v.Violate(m.Method, "$.method", m.Method+" "+m.Lane.String())
+		v.Violate(m.Method, "$.method", "not a method in this direction, "+m.Lane.String())
 	case m.Session.Client == nil || m.Session.Server == nil:
 		v.Skip("the capabilities are not known")
 	case hasPrivate(m.Session.Client) || hasPrivate(m.Session.Server):
 		v.Skip("the method may belong to an extension")
 	default:
-		v.Violate(m.Method, "$.method", m.Method)
+		v.Violate(m.Method, "$.method", "an unknown method")
 	}
 }
 
 // hasPrivate reports whether capabilities declare experimental ones or extensions.
 func hasPrivate(capabilities jsonrpc.Value) bool {
-	for _, v := range capabilities.Members("experimental", "extensions") {
-		for range v.Each {
-			return true
-		}
-	}
-	return false
+	return !isEmpty(capabilities.Get("experimental")) || !isEmpty(capabilities.Get("extensions"))
 }
 
 // unknownMethodError judges rpc-32.
@@ -738,6 +725,6 @@ func unknownMethodError(s *Session) Hooks {
 			v.Skip("it came before the initialization")
 			return
 		}
-		v.Check(m.ErrorCode == "-32601", m.Request.Method, "$.error.code", m.ErrorCode)
+		v.Check(m.ErrorCode == "-32601", m.Request.Method, "$.error.code", m.ErrorCode+" instead of -32601")
 	}}
 }

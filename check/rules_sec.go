@@ -30,13 +30,13 @@ var rulesSecurity = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request.Method != "tools/list" && m.Request.Method != "prompts/list" {
 				found := injection.FindString(string(m.Member("instructions")))
-				v.Check(found == "", "instructions", "$.result.instructions", found)
+				v.Check(found == "", "instructions", "$.result.instructions", "speaks to the model: "+found)
 				return
 			}
-			member := listMethods[m.Request.Method].member
+			member := lists[m.Request.Method].member
 			for _, one := range m.Member(member).Each {
 				found := injection.FindString(string(one[:min(len(one), maxParams)]))
-				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
+				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", "speaks to the model: "+found)
 			}
 		}, "result tools/list", "result prompts/list", "result initialize", "result server/discover"),
 	},
@@ -56,7 +56,7 @@ var rulesSecurity = []Rule{
 				body, path = m.Error, "$.error"
 			}
 			if what, known := findCredential(body, v); known {
-				v.Check(what == "", m.Subject(), path, what)
+				v.Check(what == "", m.Subject(), path, "looks like a credential: "+what)
 			}
 		}, "message"),
 	},
@@ -69,7 +69,7 @@ var rulesSecurity = []Rule{
 			for _, tool := range m.Member("tools").Each {
 				if hints := tool.Get("annotations"); hints.IsObject() {
 					contradict := hints.Get("readOnlyHint").IsTrue() && hints.Get("destructiveHint").IsTrue()
-					v.CheckValue(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", hints)
+					v.CheckValue(!contradict, tool.Get("name").Decoded(), "$.result.tools[*].annotations", "both hints are true", hints)
 				}
 			}
 		}, "result tools/list"),
@@ -84,7 +84,7 @@ var rulesSecurity = []Rule{
 				for name, schema := range tool.Get("inputSchema", "properties").Each {
 					if header := schema.Get("x-mcp-header").Decoded(); header != "" {
 						secret := redact.SecretName(string(name)) || redact.SecretName(header)
-						v.CheckValue(!secret, tool.Get("name").Decoded(), "$.result.tools[*].inputSchema.properties", name)
+						v.CheckValue(!secret, tool.Get("name").Decoded(), "$.result.tools[*].inputSchema.properties", "looks like a secret", name)
 					}
 				}
 			}
@@ -99,13 +99,13 @@ var rulesSecurity = []Rule{
 			params := m.Request.Params
 			if uri := params.Get("uri").Decoded(); m.Request.Method == "resources/read" {
 				if strings.HasPrefix(uri, "file:") {
-					v.Check(!climbs(uri), m.Subject(), "$.params.uri", uri)
+					v.Check(!climbs(uri), m.Subject(), "$.params.uri", "has a .. segment: "+uri)
 				}
 				return
 			}
 			for name, value := range params.Get("arguments").Each {
 				if text := value.Decoded(); !m.IsError && text != "" && isPathName(string(name)) {
-					v.Check(!climbs(text), m.Subject(), "$.params.arguments."+jsonrpc.Bound(string(name)), text)
+					v.Check(!climbs(text), m.Subject(), "$.params.arguments."+jsonrpc.Bound(string(name)), "has a .. segment: "+text)
 				}
 			}
 		}, "result resources/read", "result tools/call"),
@@ -121,7 +121,7 @@ var rulesSecurity = []Rule{
 				id, path = m.Member("taskId").Decoded(), "$.result.taskId"
 			}
 			if id != "" {
-				v.Check(len(id) >= 16 && strings.Trim(id, "0123456789") != "", "taskId", path, id)
+				v.Check(len(id) >= 16 && strings.Trim(id, "0123456789") != "", "taskId", path, "easy to guess: "+id)
 			}
 		}, "result"),
 	},
@@ -160,16 +160,16 @@ func hiddenCharacters(m *Message, v *Verdict) {
 		return
 	}
 	if m.Request != nil {
-		if member := listMethods[m.Request.Method].member; member != "" {
-			for _, one := range m.Member(member).Each {
+		if l := lists[m.Request.Method]; l.changed != "" {
+			for _, one := range m.Member(l.member).Each {
 				found := hidden(one)
-				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", found)
+				v.Check(found == "", one.Get("name").Decoded(), "$.result."+l.member+"[*]", "a hidden character: "+found)
 			}
 			return
 		}
 	}
 	found := hidden(m.Outcome())
-	v.Check(found == "", m.Subject(), "$.result", found)
+	v.Check(found == "", m.Subject(), "$.result", "a hidden character: "+found)
 }
 
 // hidden returns the first character of a JSON text that is not to be seen, "" if there is

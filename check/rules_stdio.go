@@ -44,7 +44,7 @@ var rulesStdio = []Rule{
 				case m.Entry.Message.Kind != jsonrpc.Batch:
 					if whole, lines := j.add(m); whole {
 						v.frame = lines[0].frame
-						text := fmt.Sprintf("%d lines, the first %s", len(lines), lines[0].text)
+						text := fmt.Sprintf("a message on %d lines, the first %s", len(lines), lines[0].text)
 						if slices.ContainsFunc(lines, func(l brokenLine) bool { return l.cut }) {
 							text = "a newline in a string: " + text
 						}
@@ -89,7 +89,7 @@ var rulesStdio = []Rule{
 						v.Skip("the client did not wait")
 						return
 					}
-					v.Check(after <= prompt, "", "", fmt.Sprintf("%v after the end of stdin", after.Round(time.Millisecond)))
+					v.Check(after <= prompt, "", "", fmt.Sprintf("exits %v after the end of stdin", after.Round(time.Millisecond)))
 				}
 			}}
 		},
@@ -105,7 +105,7 @@ var rulesStdio = []Rule{
 			case m.Kind == jsonrpc.Request && !isModern(m.Session):
 				v.Skip("the session may be of an older revision")
 			default:
-				v.Check(m.Kind != jsonrpc.Request, m.Method, "$.method", m.Method)
+				v.Check(m.Kind != jsonrpc.Request, m.Method, "$.method", "a request of the server")
 			}
 		}, "message"),
 	},
@@ -147,7 +147,7 @@ var rulesStdio = []Rule{
 			case m.Kind != jsonrpc.Invalid:
 				v.Hold()
 			case m.Entry.Message.Kind != jsonrpc.Batch && !hasMark(m) && holdsMore(m):
-				v.Violate("", "", string(m.Envelope()))
+				v.Violate("", "", "more than one message: "+string(m.Envelope()))
 			}
 		}, "message", "invalid"),
 	},
@@ -290,9 +290,9 @@ func linesAreMessages(*Session) Hooks {
 			case l.notJSON != "":
 				v.Violate(l.notJSON, "", notJSONWords[l.notJSON]+": "+l.text)
 			case strings.Contains(l.text, `"jsonrpc"`):
-				v.Violate("message", "", l.text)
+				v.Violate("message", "", "a part of a message: "+l.text)
 			default:
-				v.Violate("", "", l.text)
+				v.Violate("", "", "not a message: "+l.text)
 			}
 		}
 	}
@@ -306,7 +306,7 @@ func linesAreMessages(*Session) Hooks {
 				report(j.flush(), v)
 			case m.Entry.Message.Kind == jsonrpc.Batch:
 				if m.Revision == jsonrpc.Rev20250326 { // else rpc-17
-					v.Violate("", "$[*]", string(m.Envelope()))
+					v.Violate("", "$[*]", "not a message: "+string(m.Envelope()))
 				}
 			case isReported(m):
 			case !bytes.HasSuffix(m.Entry.Frame.Raw, []byte("\n")):

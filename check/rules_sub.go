@@ -21,7 +21,7 @@ var rulesSubscription = []Rule{
 				return
 			}
 			l.began = true
-			v.Check(m.Method == acknowledged, "", "$.method", m.Method)
+			v.Check(m.Method == acknowledged, "", "$.method", m.Method+" before the acknowledgment")
 		}),
 	},
 	{
@@ -34,12 +34,12 @@ var rulesSubscription = []Rule{
 			const path = metaPath + "subscriptionId"
 			switch {
 			case l != nil:
-				v.Check(l.key == string(jsonrpc.AppendKey(nil, id)), m.Method, path, describe(id))
+				v.Check(l.key == string(jsonrpc.AppendKey(nil, id)), m.Method, path, "not the id of the listen request: "+describe(id))
 			case m.Entry.Frame.Exchange != 0 || id == nil && m.Method != acknowledged && all.open == 0: // sub-07
 			case !m.Session.Start || m.Session.Gap:
 				v.Skip("requests from before the recording are not known")
 			case m.Method == acknowledged || all.any || isModern(m.Session):
-				v.Violate(m.Method, path, describe(id))
+				v.Violate(m.Method, path, "not the id of a listen request: "+describe(id))
 			}
 		}),
 	},
@@ -59,7 +59,7 @@ var rulesSubscription = []Rule{
 			var all listens
 			return Hooks{Watch: all.watch, On: []string{"notification"}, Message: func(m *Message, v *Verdict) {
 				if all.of(m) != nil {
-					v.Check(m.Method != "notifications/progress" && m.Method != "notifications/message", m.Method, "$.method", m.Method)
+					v.Check(m.Method != "notifications/progress" && m.Method != "notifications/message", m.Method, "$.method", "on a listen stream")
 				}
 			}}
 		},
@@ -94,7 +94,7 @@ var rulesSubscription = []Rule{
 				return // rpc-10
 			}
 			id := metaOf(m.Member("_meta"), "subscriptionId")
-			v.Check(string(jsonrpc.AppendKey(nil, id)) == string(jsonrpc.AppendKey(nil, m.Request.ID)), "", "$.result._meta."+jsonrpc.MetaPrefix+"subscriptionId", describe(id))
+			v.Check(string(jsonrpc.AppendKey(nil, id)) == string(jsonrpc.AppendKey(nil, m.Request.ID)), "", "$.result._meta."+jsonrpc.MetaPrefix+"subscriptionId", "not the id of the request: "+describe(id))
 			if m.ResultType != "" { // else neg-09
 				v.Check(m.ResultType == "complete", "", "$.result.resultType", m.ResultType)
 			}
@@ -106,7 +106,7 @@ var rulesSubscription = []Rule{
 		Source: "E:basic/patterns/subscriptions#opening-a-stream",
 		Fix:    "Send it on a listen stream only.",
 		New: eachChange(func(m *Message, l *listen, all *listens, v *Verdict) {
-			x, _ := m.Session.checker.exchanges.Get(m.Entry.Frame.Exchange)
+			x := m.exchange()
 			id := metaOf(m.Param("_meta"), "subscriptionId")
 			switch {
 			case m.Method == acknowledged:
@@ -116,7 +116,7 @@ var rulesSubscription = []Rule{
 			case !isModern(m.Session) && (x == nil || x.Revision != jsonrpc.Rev20260728) || m.Session.Gap || m.Entry.Frame.Exchange == 0 && !m.Session.Start || m.Entry.Frame.Exchange != 0 && (x == nil || x.Request == nil):
 				v.Skip("the request of the stream is not known, or it may be of an older revision")
 			default:
-				v.Violate(m.Method, "$.method", m.Method)
+				v.Violate(m.Method, "$.method", "outside of a subscription")
 			}
 		}),
 	},
@@ -234,9 +234,9 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 			v.Skip("the URI is masked")
 			return
 		}
-		v.Violate(m.Method, "$.params.uri", describe(uri))
+		v.Violate(m.Method, "$.params.uri", "not requested: "+describe(uri))
 	default:
-		v.Check(filter.Get(changes[m.Method]).IsTrue(), m.Method, "$.method", m.Method)
+		v.Check(filter.Get(changes[m.Method]).IsTrue(), m.Method, "$.method", "not requested")
 	}
 }
 
@@ -251,10 +251,10 @@ func isSubset(granted, requested jsonrpc.Value, v *Verdict) {
 		switch value := granted.Get(name); {
 		case name == "resourceSubscriptions":
 			for _, uri := range value.Each {
-				v.CheckValue(uris[uri.Decoded()], name, path+name+"[*]", uri)
+				v.CheckValue(uris[uri.Decoded()], name, path+name+"[*]", "not requested", uri)
 			}
 		case value.IsTrue():
-			v.Check(requested.Get(name).IsTrue(), name, path+name, "true")
+			v.Check(requested.Get(name).IsTrue(), name, path+name, "not requested: true")
 		}
 	}
 }

@@ -37,7 +37,7 @@ var rulesTask = []Rule{
 					}
 					key := taskOf(m.Lane, id)
 					if first, ok := made.Get(key); ok && first != m.Part.Request {
-						v.Violate(m.Request.Method, "$.result.task.taskId", string(id)+" is that of an earlier task")
+						v.Violate(m.Request.Method, "$.result.task.taskId", "that of an earlier task: "+string(id))
 					}
 					made.Put(key, m.Part.Request)
 				})
@@ -93,7 +93,7 @@ var rulesTask = []Rule{
 			}
 			if want := relatedTask(m.Request.Params); want != nil && m.Member("task") == nil { // a created task names itself
 				got := relatedTask(m.Outcome())
-				v.Check(sameValue(got, want), m.Request.Method, "$.result._meta", describe(got))
+				v.Check(sameValue(got, want), m.Request.Method, "$.result._meta", "not the taskId of the request: "+describe(got))
 			}
 		}, "result"),
 	},
@@ -114,7 +114,7 @@ var rulesTask = []Rule{
 			case m.ErrorCode == "-32602":
 				v.Hold()
 			case m.ErrorCode != "-32601" && isUnknownTask.MatchString(m.ErrorMessage):
-				v.Violate(m.Request.Method, "$.error.code", m.ErrorCode)
+				v.Violate(m.Request.Method, "$.error.code", m.ErrorCode+" instead of -32602")
 			default:
 				v.Skip("whether the task exists is not known")
 			}
@@ -139,7 +139,7 @@ var rulesTask = []Rule{
 				subject, value = m.Request.Method, m.Outcome()
 			}
 			related := value.Get("_meta", jsonrpc.MetaPrefix+"related-task")
-			v.CheckValue(related == nil, subject, m.root()+"._meta", related)
+			v.CheckValue(related == nil, subject, m.root()+"._meta", "related-task", related)
 		}, "request tasks/get", "request tasks/result", "request tasks/cancel", "result tasks/get", "result tasks/list", "result tasks/cancel",
 			"notification notifications/tasks/status"),
 	},
@@ -217,7 +217,7 @@ func createdTask(m *Message, v *Verdict) {
 	task, subject := m.Member("task"), m.Request.Method
 	if task == nil {
 		capabilities := m.Session.Server
-		tool := m.Session.Tools[m.Request.Param("name").Decoded()]
+		tool := m.Session.Listed["tools/list"][m.Request.Param("name").Decoded()]
 		support := tool.Get("execution", "taskSupport").Decoded()
 		if m.Lane == tap.ToServer {
 			capabilities = m.Session.Client
@@ -244,7 +244,7 @@ func createdTask(m *Message, v *Verdict) {
 			}
 		}
 		if status := task.Get("status"); status != nil && status.Decoded() != "working" {
-			v.Observe(subject, "$.result.task.status", string(status))
+			v.Observe(subject, "$.result.task.status", "the first status is not working: "+string(status))
 		}
 	})
 }
@@ -323,7 +323,7 @@ func blockingResult(*Session) Hooks {
 		case m.Request.Method == "tasks/result":
 			answered.Put(key, m.Entry.Frame.Seq)
 			got := relatedTask(m.Outcome())
-			v.Check(sameValue(got, id), "tasks/result", "$.result._meta", describe(got))
+			v.Check(sameValue(got, id), "tasks/result", "$.result._meta", "not the taskId of the request: "+describe(got))
 		default:
 			frame, ok := answered.Get(key)
 			if status := m.Member("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
@@ -341,7 +341,7 @@ func cancelledTask(*Session) Hooks {
 		ended := ok && isTerminal(state.status) && state.frame < m.Request.Ref.Seq
 		switch {
 		case m.Kind == jsonrpc.ErrorResponse && ended:
-			v.Check(m.ErrorCode == "-32602", "tasks/cancel", "$.error.code", m.ErrorCode)
+			v.Check(m.ErrorCode == "-32602", "tasks/cancel", "$.error.code", m.ErrorCode+" instead of -32602")
 		case m.Kind == jsonrpc.ErrorResponse:
 			v.Skip("the status before is not known")
 		case ended:

@@ -320,7 +320,7 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 
 // definition returns the definition of the tool that a call names.
 func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
-	tool, ok := m.Session.Tools[params.Get("name").Decoded()]
+	tool, ok := m.Session.Listed["tools/list"][params.Get("name").Decoded()]
 	if m.Session.toolsChanged {
 		v.Skip("the tools have changed since they were listed")
 		return nil

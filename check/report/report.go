@@ -62,16 +62,10 @@ func (r *Recording) rows() (rows []*check.Finding, left int) {
 // fails reports whether a finding is a failure.
 func fails(f *check.Finding, failOn check.Class) bool { return failOn != 0 && f.Class >= failOn }
 
-// words describes a finding in one line, escaped for a terminal.
+// words describes a finding in one line, escaped for a terminal: the fault, and then what is
+// required.
 func words(f *check.Finding) string {
-	text := f.Rule.Text
-	if where := strings.TrimSpace(f.Subject + " " + f.Path); where != "" {
-		text += " " + where
-	}
-	if f.Text != "" {
-		text += ": " + f.Text
-	}
-	return escape.String(text)
+	return escape.String(fmt.Sprintf("%s. %s", f.Fault(), f.Rule.Text))
 }
 
 // frames names the first frames of a finding, and how often it occurred.

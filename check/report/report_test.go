@@ -46,6 +46,19 @@ func write(t *testing.T, f Format, all []Recording) string {
 	return b.String()
 }
 
+// In each format a finding begins with the fault, and the requirement follows.
+func TestFaultFirst(t *testing.T) {
+	all := sample(1)
+	f := all[0].Findings[0]
+	f.Subject, f.Text = "ping", "no such id"
+	for name, format := range Formats {
+		want := "ping $.id: no such id. " + f.Rule.Text
+		if text := write(t, format, all); !strings.Contains(text, want) {
+			t.Errorf("%s: %q is missing:\n%s", name, want, text)
+		}
+	}
+}
+
 func TestSARIF(t *testing.T) {
 	data, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
 	if err != nil {

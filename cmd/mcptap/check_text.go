@@ -114,15 +114,15 @@ func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check
 			class = f.Class
 			l.Printf("\n%s\n", p.Paint(class.String(), classStyles[class]))
 		}
-		if i == 0 || r.Findings[i-1].Rule != f.Rule || r.Findings[i-1].Class != f.Class {
-			writeRule(&l, f.Rule, width)
-		}
 		parts := []string{findingWords(f)}
 		if a.width() > 0 {
 			parts = term.FoldHard(parts[0], max(width-6, 20))
 		}
 		for i, part := range parts {
-			l.Printf("    %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
+			l.Printf("  %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
+		}
+		if i+1 == len(r.Findings) || r.Findings[i+1].Rule != f.Rule || r.Findings[i+1].Class != f.Class {
+			writeRule(&l, f.Rule, width)
 		}
 	}
 	if len(r.Findings) > 0 {
@@ -149,19 +149,19 @@ func writeRule(l *term.Printer, r *check.Rule, width int) {
 	if r.Side != "both" {
 		text = r.Side + ": " + text
 	}
-	for i, line := range term.Fold(text, max(width-12, 20)) {
+	for i, line := range term.Fold(text, max(width-14, 20)) {
 		id := r.ID
 		if i > 0 {
 			id = ""
 		}
-		l.Printf("  %-9s %s\n", id, line)
+		l.Printf("    %-9s %s\n", id, line)
 	}
-	for i, line := range term.Fold(r.Fix, max(width-17, 20)) {
+	for i, line := range term.Fold(r.Fix, max(width-19, 20)) {
 		lead := "fix:"
 		if i > 0 {
 			lead = ""
 		}
-		l.Printf("  %-9s %-4s %s\n", "", lead, line)
+		l.Printf("    %-9s %-4s %s\n", "", lead, line)
 	}
 }
 
@@ -171,7 +171,7 @@ func findingWords(f *check.Finding) string {
 	if f.Count > uint64(len(f.Frames)) {
 		where += fmt.Sprintf(" … (%d×)", f.Count)
 	}
-	return safe.String(view.JoinWords("  ", where, view.JoinWords(" ", f.Subject, f.Path), f.Text))
+	return safe.String(view.JoinWords("  ", where, f.Fault()))
 }
 
 // frameList returns the numbers of frames as they are printed.

@@ -54,7 +54,7 @@ function groups(findings, view) {
     if (f.class !== last?.class) all.push(group = h('section', { class: looks[f.class] }, h('h2', null, f.class)));
     if (f.class !== last?.class || f.rule !== last.rule) {
       list = h('ul');
-      group.append(h('article', null, h('h3', null, h('span', { class: 'mono' }, f.rule), ' ', f.requires), h('p', null, 'Fix: ', f.fix), list, h('p', { class: 'note' }, f.source)));
+      group.append(h('article', null, h('h3', { class: 'mono' }, f.rule), list, h('p', null, f.requires), h('p', null, 'Fix: ', f.fix), h('p', { class: 'note' }, f.source)));
     }
     list.append(line(f, view));
     last = f;
@@ -65,7 +65,7 @@ function groups(findings, view) {
 const line = (f, view) => h('li', null,
   f.frames.map((seq) => [h('button', { type: 'button', class: 'link', onclick: () => go(seq, view) }, '#' + seq), ' ']),
   f.count > f.frames.length && h('span', { class: 'note' }, `… (${count(f.count)}×) `),
-  h('strong', null, f.subject ?? ''), f.subject ? ' ' : '', h('code', null, f.path ?? ''), ' ', f.text ?? '');
+  h('strong', null, f.subject ?? ''), f.subject && f.path ? ' ' : '', h('code', null, f.path ?? ''), f.text && (f.subject || f.path) ? ': ' : '', f.text ?? '');
 
 // Selects a frame in the view of frames, without a filter that hides it.
 function go(seq, view) {
