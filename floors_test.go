@@ -141,7 +141,7 @@ var floors = map[string]floor{
 		never: without(pure, "sync"), // the list of rules is made once, when it is needed
 	},
 	"check/report": {
-		ours:  []string{"check", "internal/junit", "internal/term/escape"},
+		ours:  []string{"check", "internal/junit", "internal/term", "internal/term/escape", "tap/view"},
 		never: pure,
 	},
 	"diff": {

@@ -177,3 +177,21 @@ func headOf(name string, most int64) ([]byte, error) {
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, most))
 }
+
+// Read yields the frames of a recording after a number, until ctx is done. With follow, it waits
+// for later frames of a live recording.
+func Read(ctx context.Context, rec *store.Recording, after uint64, follow bool) iter.Seq2[tap.Frame, error] {
+	if follow {
+		return rec.Follow(ctx, after)
+	}
+	return func(yield func(tap.Frame, error) bool) {
+		for f, err := range rec.Frames(after) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(f, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,5 +1,5 @@
-// Package report writes the results of a check for build servers and for pages: SARIF, JUnit,
-// Markdown, and the annotations of GitHub Actions. It is pure.
+// Package report writes the results of a check: for a person, for programs (JSON), for build
+// servers (SARIF, JUnit, annotations of GitHub Actions) and for pages (Markdown). It is pure.
 package report
 
 import (
@@ -9,13 +9,15 @@ import (
 
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/internal/junit"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // A Recording is a recording that was checked.
 type Recording struct {
-	// Name is its label, and File its path, with slashes; "" if it is not a file.
-	Name, File string
+	// Name is its label, Arg the argument that named it, and File its path, with slashes; "" if
+	// it is not a file.
+	Name, Arg, File string
 	// Lines are the lines of frames in File, nil if it is not a text.
 	Lines map[uint64]int
 	*check.Report
@@ -23,15 +25,40 @@ type Recording struct {
 	Gates []Gate
 	// Accepted is how many findings are left out because a baseline has them.
 	Accepted int
+	// Checklist has the topics of the specification, and which of them were seen.
+	Checklist []check.ChecklistItem
 	// Error is why the recording could not be read, "" if it could. Report is then empty.
 	Error string
 }
 
 // A Gate is a filter that something, or nothing, must match.
 type Gate struct {
-	// Text describes the gate and its outcome.
-	Text   string
-	Failed bool
+	Query  string
+	Forbid bool // nothing must match
+	// Calls and Frames count what matches, and First is the first frame.
+	Calls, Frames, First uint64
+}
+
+// Failed reports whether something matches that must not, or nothing that must.
+func (g *Gate) Failed() bool { return (g.Frames+g.Calls > 0) == g.Forbid }
+
+// Text describes the outcome of a gate, escaped.
+func (g *Gate) Text() string {
+	mark, flag := "✓", "--expect"
+	if g.Failed() {
+		mark = "✗"
+	}
+	if g.Forbid {
+		flag = "--forbid"
+	}
+	what := "nothing matches"
+	switch {
+	case g.Calls > 0:
+		what = fmt.Sprintf("%s, first #%d", term.Plural(g.Calls, "call matches", "calls match"), g.First)
+	case g.Frames > 0:
+		what = fmt.Sprintf("%s, first #%d", term.Plural(g.Frames, "frame matches", "frames match"), g.First)
+	}
+	return escape.String(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.Query, what))
 }
 
 // A Format writes the results of recordings. A finding whose class is failOn or worse is a
@@ -122,8 +149,8 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "baseline", Out: r.accepted()})
 		}
 		for _, g := range r.Gates {
-			c := junit.Case{Class: "check", Name: escape.String(g.Text)}
-			if g.Failed {
+			c := junit.Case{Class: "check", Name: g.Text()}
+			if g.Failed() {
 				c.Failure = &junit.Message{Message: c.Name}
 			}
 			s.Cases = append(s.Cases, c)
@@ -166,7 +193,7 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 			fmt.Fprintf(&b, "\n%s\n", r.accepted())
 		}
 		for _, g := range r.Gates {
-			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.String(g.Text)))
+			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(g.Text()))
 		}
 		b.WriteString("\n")
 	}
@@ -209,8 +236,8 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 			fmt.Fprintf(&b, "::notice title=mcptap check::%s\n", data.Replace(escape.String(r.Name)+": "+r.accepted()))
 		}
 		for _, g := range r.Gates {
-			if g.Failed {
-				fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.String(g.Text)))
+			if g.Failed() {
+				fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(g.Text()))
 			}
 		}
 	}

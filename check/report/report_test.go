@@ -30,7 +30,7 @@ func sample(n int) []Recording {
 		{Rule: rule, Held: 1, Violated: uint64(n)},
 		{Rule: check.Lookup("rpc-10"), NotJudged: 1, Reasons: []check.Reason{{Text: "the recording began later", Count: 1}}},
 	}
-	r.Gates = []Gate{{"--expect 'tool:x': nothing matches", true}}
+	r.Gates = []Gate{{Query: "tool:x"}}
 	return []Recording{r}
 }
 

@@ -45,9 +45,9 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 			notes = append(notes, object{"level": "note", "message": object{"text": escape.String(r.Name) + ": " + r.accepted()}})
 		}
 		for _, g := range r.Gates {
-			if g.Failed {
+			if g.Failed() {
 				failed = true
-				notes = append(notes, object{"level": "error", "message": object{"text": g.Text}})
+				notes = append(notes, object{"level": "error", "message": object{"text": g.Text()}})
 			}
 		}
 	}

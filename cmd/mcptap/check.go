@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
@@ -324,7 +325,7 @@ func (o *checkOptions) newLock(a *app) (*check.Lock, error) {
 	n := 0
 	o.last.Several(func(thing string, versions int, frames []uint64) {
 		if n++; n <= maxSeveral {
-			a.say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, frameList(frames)))
+			a.say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, checkreport.Frames(frames)))
 		}
 	})
 	if n > maxSeveral {
@@ -426,13 +427,10 @@ func unknownRule(flag, name string, ids []string) error {
 
 // A gate is a filter that something, or nothing, must match.
 type gate struct {
-	query  string
-	forbid bool
+	checkreport.Gate
 	filter *filter.Filter
-	// frames and calls list what the filter matches, and ofFrames and ofCalls count it. First
-	// is the number of the first frame.
-	frames, calls            *view.Listing
-	ofFrames, ofCalls, first uint64
+	// frames and calls list what the filter matches.
+	frames, calls *view.Listing
 }
 
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
@@ -446,18 +444,15 @@ func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	if err != nil {
 		return err
 	}
-	o.filters = append(o.filters, &gate{query: query, forbid: forbid, filter: f})
+	o.filters = append(o.filters, &gate{Gate: checkreport.Gate{Query: query, Forbid: forbid}, filter: f})
 	return nil
 }
-
-// failed reports whether something matches that must not, or nothing that must.
-func (g *gate) failed() bool { return (g.ofFrames+g.ofCalls > 0) == g.forbid }
 
 func (g *gate) begin(number int, survey *session.Survey) {
 	sel := view.Selection{Filter: g.filter, Session: number, Span: view.Whole}
 	g.frames, g.calls = view.NewListing(sel, view.Options{Plumbing: true}), view.NewListing(sel, view.Options{Calls: true, Flat: true})
 	g.frames.Tracker.Survey, g.calls.Tracker.Survey = survey, survey
-	g.ofFrames, g.ofCalls, g.first = 0, 0, 0
+	g.Frames, g.Calls, g.First = 0, 0, 0
 }
 
 func (g *gate) count(items []view.Item) {
@@ -465,13 +460,13 @@ func (g *gate) count(items []view.Item) {
 		row := it.Row
 		if it.Node != nil {
 			row = &it.Node.Row
-			g.ofCalls++
+			g.Calls++
 		} else {
-			g.ofFrames++
+			g.Frames++
 		}
 		seq := row.Part.Message.Seq
-		if g.first == 0 || seq < g.first {
-			g.first = seq
+		if g.First == 0 || seq < g.First {
+			g.First = seq
 		}
 	}
 }
@@ -501,7 +496,7 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	for _, g := range o.filters {
 		g.begin(file.Session, survey)
 	}
-	for f, err := range readFrames(ctx, file.Recording, 0, false) {
+	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
 		if err != nil {
 			return "", nil, err
 		}
@@ -554,7 +549,7 @@ func findingsOf(ctx context.Context, rec *store.Recording, last uint64) (map[uin
 		}
 	})
 	var tracker session.Tracker
-	for f, err := range readFrames(ctx, rec, 0, false) {
+	for f, err := range recording.Read(ctx, rec, 0, false) {
 		if err != nil {
 			return nil, err
 		}
@@ -571,7 +566,7 @@ func findingsOf(ctx context.Context, rec *store.Recording, last uint64) (map[uin
 // becomes of requests.
 func surveyOf(ctx context.Context, file *recording.File, last uint64, duration time.Duration) (*session.Survey, error) {
 	survey := session.NewSurvey(true)
-	for f, err := range readFrames(ctx, file.Recording, 0, false) {
+	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
 		if err != nil {
 			return nil, err
 		}
@@ -599,19 +594,8 @@ func (o *checkOptions) explainRules(a *app) error {
 }
 
 func (o *checkOptions) explainRule(a *app, r *check.Rule) error {
-	l := term.Printer{W: a.stdout}
 	if o.json {
-		return term.WriteJSON(a.stdout, ruleJSON{
-			V: 1, ID: r.ID, Class: r.ClassText(), Revisions: r.RevisionNames(), Side: r.Side, Transport: r.Transport, Text: r.Text, Source: r.SourceText(), Fix: r.Fix,
-		})
+		return checkreport.RuleJSON(a.stdout, r)
 	}
-	width := textWidth(a)
-	l.Printf("%s  %s\n\n", r.ID, r.ClassText())
-	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
-		for _, line := range term.Fold(text, width-2) {
-			l.Printf("  %s\n", line)
-		}
-	}
-	l.Printf("\n  Binds      %s\n  Transport  %s\n  Revisions  %s\n  Source     %s\n", r.Side, r.Transport, strings.Join(r.RevisionNames(), ", "), r.SourceText())
-	return l.Err
+	return checkreport.Rule(a.printer(a.stdout), r)
 }

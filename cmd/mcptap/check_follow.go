@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -43,13 +45,13 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		switch {
 		case l.Err != nil || o.known != nil && o.known.Has(f):
 		case o.format == "json":
-			l.Err = term.WriteJSON(a.stdout, newFindingJSON("found", name, f))
+			l.Err = checkreport.FoundJSON(a.stdout, name, f)
 		default:
-			class := l.Paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
-			l.Printf("%s  %-9s %s\n", class, f.Rule.ID, term.Fit(findingWords(f), max(l.Width-27, 0)))
+			class := l.Paint(fmt.Sprintf("%-15s", f.Class), checkreport.Styles[f.Class])
+			l.Printf("%s  %-9s %s\n", class, f.Rule.ID, term.Fit(checkreport.Words(f), max(l.Width-27, 0)))
 		}
 	})
-	for f, err := range readFrames(ctx, file.Recording, 0, true) {
+	for f, err := range recording.Read(ctx, file.Recording, 0, true) {
 		if err != nil || l.Err != nil {
 			return "", errors.Join(err, l.Err)
 		}

@@ -2,15 +2,20 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
@@ -52,17 +57,17 @@ func (r *checkRun) add(i int, arg, name string, found *check.Report) error {
 		r.rules[j.Rule.ID] = r.rules[j.Rule.ID] || j.Held+j.Violated > 0
 	}
 	fails := r.failOn != 0 && !r.updateBaseline && found.Worst() >= r.failOn
-	r.failed = r.failed || fails || slices.ContainsFunc(r.filters, (*gate).failed)
+	r.failed = r.failed || fails || slices.ContainsFunc(r.filters, func(g *gate) bool { return g.Failed() })
+	one := r.recording(arg, name, found)
 	switch r.format {
 	case "json":
-		return r.writeJSON(r.w, name, found)
+		return checkreport.JSON(r.w, &one)
 	case "text":
 		if i > 0 {
 			fmt.Fprintln(r.w)
 		}
-		return r.writeText(r.a, r.w, arg, name, found)
+		return checkreport.Text(r.a.printer(r.w), &one)
 	}
-	one := r.recording(arg, name, found)
 	if nothing {
 		one.Error = noneJudged
 	}
@@ -79,7 +84,7 @@ func (r *checkRun) addUnread(arg string, err error, say bool) error {
 	}
 	r.all = append(r.all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 	if r.format == "json" {
-		return term.WriteJSON(r.w, checkErrorJSON{1, "error", arg, text})
+		return checkreport.ErrorJSON(r.w, arg, text)
 	}
 	return nil
 }
@@ -126,4 +131,81 @@ func (r *checkRun) outcome(given int) error {
 		return hint.With(fmt.Errorf("check %s: %s", strings.Join(r.unjudged, ", "), noneJudged), advice)
 	}
 	return nil
+}
+
+// checkFormats are the values of --format.
+var checkFormats = []string{"text", "json", "markdown", "sarif", "junit", "github"}
+
+// recording returns the results of a recording for package report.
+func (o *checkOptions) recording(arg, name string, found *check.Report) checkreport.Recording {
+	r := checkreport.Recording{Name: name, Arg: arg, Report: found, Accepted: o.accepted, Checklist: o.checklist}
+	for _, g := range o.filters {
+		r.Gates = append(r.Gates, g.Gate)
+	}
+	if o.format == "text" || o.format == "json" {
+		return r
+	}
+	file, _, _ := strings.Cut(arg, "#") // the other formats point to lines of a file
+	if recording.IsText(file) {
+		r.Lines = frameLines(file)
+	} else if _, err := os.Stat(file); err != nil {
+		file = o.path // that of @last, or of a label
+	}
+	r.File = nearPath(file)
+	return r
+}
+
+// nearPath returns the path of a file with slashes, relative to the working directory if it is
+// below that: build servers know files by such paths.
+func nearPath(file string) string {
+	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
+		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
+			file = rel
+		}
+	}
+	return filepath.ToSlash(file)
+}
+
+// frameLines returns the lines of a text on which its frames begin. Without them, findings
+// point to the first line.
+func frameLines(name string) map[uint64]int {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	lines, r := map[uint64]int{}, bufio.NewReader(f)
+	for n := 1; ; n++ {
+		head, err := r.ReadSlice('\n')
+		var seq uint64
+		if rest, ok := bytes.CutPrefix(head, []byte("-- ")); ok {
+			number, _, _ := bytes.Cut(rest, []byte(" "))
+			seq, _ = strconv.ParseUint(string(number), 10, 64)
+		} else if _, rest, ok := bytes.Cut(head, []byte(`"type":"frame","seq":`)); ok && head[0] == '{' {
+			number, _, _ := bytes.Cut(rest, []byte(","))
+			seq, _ = strconv.ParseUint(string(number), 10, 64)
+		}
+		if seq > 0 && lines[seq] == 0 {
+			lines[seq] = n
+		}
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
+			_, err = r.ReadSlice('\n')
+		}
+		if err != nil {
+			return lines
+		}
+	}
+}
+
+// stepSummary adds the findings to the summary of a step of GitHub Actions.
+func (o *checkOptions) stepSummary(a *app, all []checkreport.Recording, failOn check.Class) error {
+	name := a.env("GITHUB_STEP_SUMMARY")
+	if o.format != "github" || name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkreport.Markdown(f, all, failOn), f.Close())
 }

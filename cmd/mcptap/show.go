@@ -237,7 +237,7 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	for f, err := range readFrames(ctx, rec, 0, o.follow) {
+	for f, err := range recording.Read(ctx, rec, 0, o.follow) {
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -99,7 +98,7 @@ func (l *lister) printer(a *app, info store.Info) listing.Printer {
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey := session.NewSurvey(future)
 	l.last = 0
-	for f, err := range readFrames(ctx, l.rec, 0, false) {
+	for f, err := range recording.Read(ctx, l.rec, 0, false) {
 		if err != nil {
 			return err
 		}
@@ -119,27 +118,9 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	return nil
 }
 
-// readFrames yields the frames after a number. With follow, it waits for later frames of
-// a live recording.
-func readFrames(ctx context.Context, rec *store.Recording, after uint64, follow bool) iter.Seq2[tap.Frame, error] {
-	if follow {
-		return rec.Follow(ctx, after)
-	}
-	return func(yield func(tap.Frame, error) bool) {
-		for f, err := range rec.Frames(after) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(f, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // all lists the recording to its end.
 func (l *lister) all(ctx context.Context) error {
-	for f, err := range readFrames(ctx, l.rec, 0, l.o.follow) {
+	for f, err := range recording.Read(ctx, l.rec, 0, l.o.follow) {
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -256,7 +257,7 @@ func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
 	var items []filter.Item
 	counts := [4]map[string]int{{}, {}, {}, {}}
 	n := 0
-	for f, err := range readFrames(ctx, rec, 0, false) {
+	for f, err := range recording.Read(ctx, rec, 0, false) {
 		if n++; err != nil || n > seenFrames {
 			break
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/stats"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -205,7 +206,7 @@ func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) er
 			return err
 		}
 		var tracker session.Tracker
-		for f, err := range readFrames(ctx, rec, 0, false) {
+		for f, err := range recording.Read(ctx, rec, 0, false) {
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// Text prints the findings of a recording for a person.
+func Text(l *term.Printer, r *Recording) error {
+	width := l.TextWidth(100)
+	name := r.Name
+	if r.Arg != name {
+		name += " (" + r.Arg + ")"
+	}
+	l.Printf("%s\n", l.Paint("Recording "+term.Fit(escape.String(name), max(width-10, 20)), term.Bold))
+	class := check.Class(0)
+	for i, f := range r.Findings {
+		if f.Class != class {
+			class = f.Class
+			l.Printf("\n%s\n", l.Paint(class.String(), Styles[class]))
+		}
+		parts := []string{Words(f)}
+		if l.Width > 0 {
+			parts = term.FoldHard(parts[0], max(width-6, 20))
+		}
+		for i, part := range parts {
+			l.Printf("  %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
+		}
+		if i+1 == len(r.Findings) || r.Findings[i+1].Rule != f.Rule || r.Findings[i+1].Class != f.Class {
+			printRule(l, f.Rule, width)
+		}
+	}
+	if len(r.Findings) > 0 {
+		l.Printf("\n")
+	}
+	for _, g := range r.Gates {
+		l.Printf("%s\n", term.Fit(g.Text(), width))
+	}
+	if r.Judged() > 0 || r.Accepted > 0 {
+		printChecklist(l, r.Checklist, width)
+	}
+	if r.Accepted > 0 {
+		l.Printf("%s in the baseline\n", term.Plural(r.Accepted, "finding is", "findings are"))
+	}
+	l.Printf("%s\n", summary(r.Report))
+	return l.Err
+}
+
+// Rule prints a rule for a person.
+func Rule(l *term.Printer, r *check.Rule) error {
+	l.Printf("%s  %s\n\n", r.ID, r.ClassText())
+	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
+		for _, line := range term.Fold(text, l.TextWidth(100)-2) {
+			l.Printf("  %s\n", line)
+		}
+	}
+	l.Printf("\n  Binds      %s\n  Transport  %s\n  Revisions  %s\n  Source     %s\n", r.Side, r.Transport, strings.Join(r.RevisionNames(), ", "), r.SourceText())
+	return l.Err
+}
+
+// Styles are the styles of the classes.
+var Styles = map[check.Class]term.Style{check.ClientBreaking: term.BoldRed, check.Must: term.BoldRed, check.Should: term.BoldCyan, check.Observation: term.Dim}
+
+// printRule prints what a rule requires, and the advice.
+func printRule(l *term.Printer, r *check.Rule, width int) {
+	text := r.Text
+	if r.Side != "both" {
+		text = r.Side + ": " + text
+	}
+	for i, line := range term.Fold(text, max(width-14, 20)) {
+		id := r.ID
+		if i > 0 {
+			id = ""
+		}
+		l.Printf("    %-9s %s\n", id, line)
+	}
+	for i, line := range term.Fold(r.Fix, max(width-19, 20)) {
+		lead := "fix:"
+		if i > 0 {
+			lead = ""
+		}
+		l.Printf("    %-9s %-4s %s\n", "", lead, line)
+	}
+}
+
+// Words describes a finding, escaped: where it is, how often, and what offends.
+func Words(f *check.Finding) string {
+	where := Frames(f.Frames)
+	if f.Count > uint64(len(f.Frames)) {
+		where += fmt.Sprintf(" … (%d×)", f.Count)
+	}
+	return escape.String(view.JoinWords("  ", where, f.Fault()))
+}
+
+// Frames returns the numbers of frames as they are printed.
+func Frames(frames []uint64) string {
+	words := make([]string, len(frames))
+	for i, n := range frames {
+		words[i] = fmt.Sprintf("#%d", n)
+	}
+	return strings.Join(words, " ")
+}
+
+// printChecklist prints the topics by state.
+func printChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
+	for _, state := range []struct{ name, mark string }{{"right", "✓ seen and right"}, {"wrong", "✗ seen and wrong"}, {"not seen", "· not seen"}} {
+		var names []string
+		for _, it := range items {
+			if it.State == state.name {
+				name := it.Topic
+				if len(it.Rules) > 0 {
+					name += " (" + strings.Join(it.Rules, " ") + ")"
+				}
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		for i, line := range term.Fold(strings.Join(names, ", "), max(width-19, 20)) {
+			lead := state.mark
+			if i > 0 {
+				lead = ""
+			}
+			l.Printf("%-17s  %s\n", lead, line)
+		}
+	}
+}
+
+// maxUnjudged is how many rules that could not be judged are named.
+const maxUnjudged = 4
+
+// summary counts findings by class, and rules by verdict.
+func summary(r *check.Report) string {
+	byClass := map[string]int{}
+	for _, f := range r.Findings {
+		byClass[f.Class.String()]++
+	}
+	var classes []string
+	for _, name := range check.Classes {
+		if n := byClass[name]; n > 0 {
+			classes = append(classes, fmt.Sprintf("%d %s", n, name))
+		}
+	}
+	held := 0
+	var not []string
+	for _, j := range r.Judgements {
+		switch {
+		case j.Held+j.Violated == 0:
+			not = append(not, j.Rule.ID)
+		case j.Violated == 0:
+			held++
+		}
+	}
+	text := term.Plural(len(r.Findings), "finding", "findings")
+	if len(classes) > 0 {
+		text += " (" + strings.Join(classes, ", ") + ")"
+	}
+	if r.More > 0 {
+		text += fmt.Sprintf(" and %d more violations", r.More)
+	}
+	text += "; " + term.Plural(held, "rule holds", "rules hold")
+	if len(not) > 0 {
+		text += fmt.Sprintf(", %d could not be judged", len(not))
+		more := ""
+		if len(not) > maxUnjudged {
+			not, more = not[:maxUnjudged], " …"
+		}
+		text += " (" + strings.Join(not, " ") + more + "; --json has the reasons)"
+	}
+	return text
+}
