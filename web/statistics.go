@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -112,7 +113,7 @@ var errNoSession = errors.New("no session")
 func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	stats := session.NewStats("", maxSlowest)
 	m := session.NewMeter(stats, number)
-	if err := eachFrame(ctx, r, m.Add); err != nil {
+	if err := recording.Each(ctx, r, m.Add); err != nil {
 		return nil, err
 	}
 	if n := max(m.Sessions(), 1); number > n {
