@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,6 +39,8 @@ func (m *markdown) printf(format string, args ...any) {
 		_, m.err = fmt.Fprintf(m.w, format, args...)
 	}
 }
+
+func (m *markdown) fail(err error) { m.err = cmp.Or(m.err, err) }
 
 // block writes recorded text as a code block, which the text cannot end: the fence is
 // longer than any run of backticks in it.
