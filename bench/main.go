@@ -30,7 +30,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -316,9 +315,9 @@ func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
 		return 0, fmt.Errorf("the recording has %d and %d of %d bytes and %d of %d events",
 			bytes[tap.ToServer], bytes[tap.ToClient], want, events, wantEvents)
 	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(files[0], &st); err != nil {
+	info, err := os.Stat(files[0])
+	if err != nil {
 		return 0, err
 	}
-	return float64(st.Size) / float64(bytes[tap.ToServer]+bytes[tap.ToClient]), nil
+	return float64(info.Size()) / float64(bytes[tap.ToServer]+bytes[tap.ToClient]), nil
 }
