@@ -20,12 +20,9 @@ type Place struct {
 	// Client is the name for --client, Title the name of the product.
 	Client, Title string
 	Path          string
-	// Sections are the tables with servers; see [Parse].
+	// Sections are the paths of the tables with servers. In them * matches every member.
 	Sections [][]string
 }
-
-// TOML reports whether the file is in TOML.
-func (p Place) TOML() bool { return isTOML(p.Path) }
 
 func isTOML(path string) bool { return strings.EqualFold(filepath.Ext(path), ".toml") }
 
