@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -159,7 +160,7 @@ type piece struct {
 }
 
 func (s *stderr) add(f *tap.Frame) {
-	p := piece{f.Seq, shorten(string(f.Raw[:min(len(f.Raw), maxStderr+1)]), maxStderr)}
+	p := piece{f.Seq, escape.Shorten(string(f.Raw[:min(len(f.Raw), maxStderr+1)]), maxStderr)}
 	if len(s.last) == stderrBefore {
 		s.last = slices.Delete(s.last, 0, 1)
 	}

@@ -1,12 +1,11 @@
 package web
 
 import (
-	"hash/maphash"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -100,15 +99,7 @@ const (
 func brief(s string) string { return shorten(s, maxText) }
 
 // shorten returns the beginning of a recorded text, at most n bytes, escaped.
-func shorten(s string, n int) string {
-	if len(s) > n {
-		for i := n; n > i-utf8.UTFMax && !utf8.RuneStart(s[n]); {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return escape.Escape(s)
-}
+func shorten(s string, n int) string { return escape.Escape(escape.Shorten(s, n)) }
 
 // newRow makes the row of a frame or message.
 func newRow(l *view.Row, of *session.Entry) row {
@@ -155,12 +146,14 @@ const maxPrevious = 8192
 // previous message of the same role and direction, such as the progress before a
 // progress; otherwise the previous one with the same method, tool, prompt or resource.
 type previousRows struct {
-	last bounded.Map[uint64, rowID]
-	seed maphash.Seed
+	last bounded.Map[previousKey, rowID]
 }
 
-func newPreviousRows() *previousRows {
-	return &previousRows{last: bounded.Map[uint64, rowID]{Max: maxPrevious}, seed: maphash.MakeSeed()}
+type previousKey struct {
+	role  session.Role
+	lane  tap.Lane
+	call  rowID
+	words string
 }
 
 // note sets the row's Previous, and remembers the row.
@@ -175,29 +168,20 @@ func (p *previousRows) note(r *row, part *session.Part, it *filter.Item) {
 	case session.RoleInterim, session.RoleLate, session.RoleRepeat:
 		role = session.RoleResponse
 	}
-	r.Previous = p.replace(r.ID, p.key(uint64(role), uint64(part.Lane), 0, r.Method, it.Tool, it.Prompt, it.URI))
+	// Joined words do not keep the frame in memory.
+	words := strings.Join([]string{r.Method, it.Tool, it.Prompt, it.URI}, "\x00")
+	r.Previous = p.replace(r.ID, previousKey{role, part.Lane, 0, words})
 	if part.Call == (session.Ref{}) {
 		return
 	}
-	if id := p.replace(r.ID, p.key(uint64(role), uint64(part.Lane), uint64(r.Call), r.Method)); id != 0 {
+	if id := p.replace(r.ID, previousKey{role, part.Lane, r.Call, strings.Clone(r.Method)}); id != 0 {
 		r.Previous = id
 		r.Marks |= markSameCall
 	}
 }
 
-func (p *previousRows) key(role, lane, call uint64, words ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(p.seed)
-	maphash.WriteComparable(&h, [3]uint64{role, lane, call})
-	for _, w := range words {
-		h.WriteString(w)
-		h.WriteByte(0)
-	}
-	return h.Sum64()
-}
-
 // replace remembers a row under a key, and returns the one before it, 0 for none.
-func (p *previousRows) replace(id rowID, key uint64) rowID {
+func (p *previousRows) replace(id rowID, key previousKey) rowID {
 	previous, _ := p.last.Get(key)
 	p.last.Put(key, id)
 	return previous
