@@ -43,38 +43,31 @@ type eventJSON struct {
 	Comments string  `json:"comments,omitempty"`
 }
 
-// open opens the recording of a request, and its frame if the path has one. If it
-// reports false it has sent an error.
-func (s *Server) open(w http.ResponseWriter, r *http.Request) (Reader, tap.Frame, bool) {
+// open opens the recording of a request, and its frame.
+func (s *Server) open(r *http.Request) (Reader, tap.Frame, error) {
 	reader, err := s.source.Open(r.PathValue("key"))
 	if err != nil {
-		failSource(w, err)
-		return Reader{}, tap.Frame{}, false
+		return reader, tap.Frame{}, err
 	}
-	if r.PathValue("seq") == "" {
-		return reader, tap.Frame{}, true
-	}
-	f, ok := openFrame(w, reader, r.PathValue("seq"))
-	return reader, f, ok
+	f, err := openFrame(reader, r.PathValue("seq"))
+	return reader, f, err
 }
 
-// openFrame reads the frame with a number. If it reports false it has sent an error.
-func openFrame(w http.ResponseWriter, reader Reader, number string) (tap.Frame, bool) {
+// openFrame reads the frame with a number.
+func openFrame(reader Reader, number string) (tap.Frame, error) {
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || seq == 0 {
-		fail(w, http.StatusBadRequest, errors.New("invalid frame number (numbers begin at 1)"))
-		return tap.Frame{}, false
+		return tap.Frame{}, refuse(http.StatusBadRequest, errors.New("invalid frame number (numbers begin at 1)"))
 	}
 	f, err := reader.Frame(seq)
 	if err == nil {
-		return f, true
+		return f, nil
 	}
-	if rec, recErr := reader.Recording(); recErr == nil && !hasFrame(&rec, seq) {
-		failWith(w, http.StatusNotFound, problemOf(err))
-	} else {
-		failSource(w, err)
+	p := problemOf(err)
+	if rec, err := reader.Recording(); err == nil && !hasFrame(&rec, seq) {
+		p.status = http.StatusNotFound
 	}
-	return tap.Frame{}, false
+	return f, p
 }
 
 // hasFrame reports whether a recording has the frame with a number.
@@ -88,21 +81,22 @@ func hasFrame(rec *Recording, seq uint64) bool {
 }
 
 // serveDetail describes a frame.
-func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
-	reader, f, ok := s.open(w, r)
-	if !ok {
-		return
+func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
 	}
 	rec, err := reader.Recording()
-	d := newDetail(&rec, &f)
-	if err == nil && f.Exchange != 0 {
-		d.Heads, err = findHeads(reader, &f)
-	}
 	if err != nil {
-		failSource(w, err)
-		return
+		return err
 	}
-	respond(w, d)
+	d := newDetail(&rec, &f)
+	if f.Exchange != 0 {
+		if d.Heads, err = findHeads(reader, &f); err != nil {
+			return err
+		}
+	}
+	return respond(w, d)
 }
 
 // newDetail describes a frame, without the heads of its exchange.
@@ -152,20 +146,19 @@ type changeJSON struct {
 }
 
 // serveChanges compares a frame with another one, whose number is the parameter before.
-func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) {
-	reader, f, ok := s.open(w, r)
-	if !ok {
-		return
+func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
 	}
-	before, ok := openFrame(w, reader, r.URL.Query().Get("before"))
-	if !ok {
-		return
+	before, err := openFrame(reader, r.URL.Query().Get("before"))
+	if err != nil {
+		return err
 	}
 	if before.Size > maxCompared || f.Size > maxCompared {
-		respond(w, changesJSON{TooLarge: true})
-		return
+		return respond(w, changesJSON{TooLarge: true})
 	}
-	respond(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
+	return respond(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
 }
 
 // compareFrames compares two payloads except for their ids, which always differ.
@@ -281,10 +274,10 @@ const maxPiece = 8 << 20
 
 // serveBytes sends the bytes of a frame or of its payload, between the offsets from and
 // to. A browser that opens the URL saves it as a file.
-func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) {
-	reader, f, ok := s.open(w, r)
-	if !ok {
-		return
+func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
 	}
 	q := r.URL.Query()
 	if q.Get("part") == "payload" && f.Whole() {
@@ -293,8 +286,7 @@ func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) {
 	}
 	from, to, err := offsets(q.Get("from"), q.Get("to"), max(f.Size, int64(len(f.Raw))))
 	if err != nil {
-		fail(w, http.StatusBadRequest, err)
-		return
+		return refuse(http.StatusBadRequest, err)
 	}
 	if !q.Has("download") {
 		to = min(to, from+maxPiece)
@@ -305,10 +297,11 @@ func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Disposition", `attachment; filename="frame-`+strconv.FormatUint(f.Seq, 10)+`.bin"`)
 	if f.Whole() {
 		_, _ = w.Write(f.Raw[from:to])
-		return
+		return nil
 	}
 	// After the first byte an error cannot be sent. The page notices that bytes are missing.
 	_ = reader.WriteRaw(&sectionWriter{w: w, from: from, to: to}, f)
+	return nil
 }
 
 // offsets parses two offsets within size bytes. The defaults are all bytes.

@@ -29,39 +29,38 @@ var pageFormat = export.Format{
 var formats = append(slices.Clone(export.Formats), pageFormat)
 
 // serveFormats sends the formats in which a recording can be saved.
-func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) { respond(w, formats) }
+func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) error {
+	return respond(w, formats)
+}
 
 // serveExport sends a recording as a file.
-func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("format")
 	i := slices.IndexFunc(formats, func(f export.Format) bool { return f.Name == name })
 	if i < 0 {
-		fail(w, http.StatusBadRequest, errors.New("unknown format"))
-		return
+		return refuse(http.StatusBadRequest, errors.New("unknown format"))
 	}
-	reader, _, ok := s.open(w, r)
-	if !ok {
-		return
+	reader, err := s.source.Open(r.PathValue("key"))
+	if err != nil {
+		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", formats[i].MediaType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Disposition", `attachment; filename="`+fileName(r.PathValue("key"))+"."+formats[i].Ext+`"`)
 	cw := &countingWriter{w: w}
-	var err error
 	if name == pageFormat.Name {
 		err = Offline(r.Context(), cw, reader)
 	} else {
 		err = recording.Export(r.Context(), cw, name, reader, s.version)
 	}
-	if err == nil {
-		return
-	}
-	if cw.n > 0 { // an error can only be shown by a file that ends early
+	if err != nil && cw.n > 0 { // an error can only be shown by a file that ends early
 		panic(http.ErrAbortHandler)
 	}
-	h.Del("Content-Disposition")
-	failSource(w, err)
+	if err != nil {
+		h.Del("Content-Disposition")
+	}
+	return err
 }
 
 type countingWriter struct {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/recording"
@@ -62,7 +61,7 @@ func (s *Server) judge(ctx context.Context, r Reader, number int) (*findingsJSON
 		}
 		survey.End(rec.Duration)
 		if n := max(survey.Sessions(), 1); number > n {
-			return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
+			return nil, noSession(number, n)
 		}
 	}
 	tracker, checker, last := session.Tracker{Survey: survey}, check.New(check.Rules()), uint64(0)

@@ -23,11 +23,10 @@ type completionJSON struct {
 }
 
 // serveComplete checks a filter while it is typed, and completes it.
-func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query().Get("q")
 	if !utf8.ValidString(query) {
-		fail(w, http.StatusBadRequest, errors.New("the filter is not UTF-8"))
-		return
+		return refuse(http.StatusBadRequest, errors.New("the filter is not UTF-8"))
 	}
 	var res struct {
 		Problem     *problem         `json:"problem,omitempty"`
@@ -44,7 +43,7 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		from, to := utf16Len(query[:c.From]), utf16Len(query[:c.To])
 		res.Completions = append(res.Completions, completionJSON{from, to, c.Text, c.Help})
 	}
-	respond(w, res)
+	return respond(w, res)
 }
 
 // parseFilter compiles a filter. The page does not know the findings of a recording.
@@ -76,8 +75,8 @@ func byteOffset(s string, units int) int {
 }
 
 // serveHelp sends the help on the language of filters.
-func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) {
-	respond(w, filter.Help())
+func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) error {
+	return respond(w, filter.Help())
 }
 
 const (

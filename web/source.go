@@ -133,17 +133,16 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 }
 
 // serveList sends the list of recordings.
-func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveList(w http.ResponseWriter, _ *http.Request) error {
 	all, err := s.source.Recordings()
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
-		return
+		return refuse(http.StatusInternalServerError, err)
 	}
 	list := make([]*recordingJSON, len(all))
 	for i := range all {
 		list[i] = newRecordingJSON(&all[i])
 	}
-	respond(w, map[string][]*recordingJSON{"recordings": list})
+	return respond(w, map[string][]*recordingJSON{"recordings": list})
 }
 
 // A Comparison is two recordings side by side, as `mcptap diff` compares them.
@@ -169,38 +168,34 @@ type Side struct {
 
 // serveCompare compares two recordings. The query has their keys as a and b, and the
 // numbers of their sessions as as and bs.
-func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) error {
 	var sides [2]Side
 	var recs [2]*recordingJSON
 	q := r.URL.Query()
 	for i, name := range []string{"a", "b"} {
 		number, err := sessionNumber(q.Get(name + "s"))
 		if err != nil {
-			fail(w, http.StatusBadRequest, err)
-			return
+			return err
 		}
 		sides[i] = Side{q.Get(name), number}
 		reader, err := s.source.Open(sides[i].Key)
 		if err != nil {
-			failSource(w, err)
-			return
+			return err
 		}
 		rec, err := reader.Recording()
 		if err != nil {
-			failSource(w, err)
-			return
+			return err
 		}
 		recs[i] = newRecordingJSON(&rec)
 	}
 	c, err := s.source.Compare(r.Context(), sides[0], sides[1])
 	if err != nil {
-		failSource(w, err)
-		return
+		return err
 	}
 	for i := range c.Unpaired {
 		c.Unpaired[i].Name = escape.Escape(c.Unpaired[i].Name)
 	}
-	respond(w, struct {
+	return respond(w, struct {
 		*Comparison
 		A *recordingJSON `json:"a"`
 		B *recordingJSON `json:"b"`
