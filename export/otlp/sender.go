@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 const (
@@ -303,14 +304,8 @@ func (s *Sender) partial(response []byte, spans int) {
 	if rejected == "" || rejected == "0" || rejected == "null" {
 		return
 	}
-	s.warn(fmt.Sprintf("rejects %s of %d spans: %s", cut(rejected), spans, cut(r.Partial.Message)))
-}
-
-func cut(message string) string {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	return message
+	s.warn(fmt.Sprintf("rejects %s of %d spans: %s",
+		escape.Shorten(rejected, maxMessage), spans, escape.Shorten(r.Partial.Message, maxMessage)))
 }
 
 // reason returns why a request failed, without its URL.
