@@ -87,10 +87,7 @@ type summary struct {
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
 	s := &summary{src: src, stats: session.NewStats("", maxSlowest), checker: check.New(check.Rules())}
 	for f, err := range src.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		s.add(&f)

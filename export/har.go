@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"container/list"
 	"encoding/base64"
 	"errors"
@@ -75,7 +76,8 @@ func newHAR(w io.Writer, about About) *harWriter {
 	if h.stdio {
 		comment = `"comment":"` + stdioComment + `",`
 	}
-	h.printf(`{"log":{"version":"1.2","creator":%s,%s"pages":[%s],"entries":[`, h.json(harNamed{about.Program, about.Version}), comment,
+	h.printf(`{"log":{"version":"1.2","creator":%s,%s"pages":[%s],"entries":[`,
+		h.json(harNamed{about.Program, about.Version}), comment,
 		h.json(harPage{Started: h.stamp(0), ID: pageID, Title: about.Header.Label}))
 	return h
 }
@@ -241,9 +243,7 @@ func (h *harWriter) addEvent(x *exchange, entry *session.Entry) {
 		if e.Status >= 200 || e.Status == 101 {
 			x.response = e
 		}
-		if x.responded == 0 {
-			x.responded = f.At - f.Took
-		}
+		x.responded = cmp.Or(x.responded, f.At-f.Took)
 	case tap.EventEnd:
 		x.end, x.over = e, true
 		h.write(x)
@@ -307,11 +307,7 @@ func (h *harWriter) addMessage(r *session.Entry, i int) {
 // posted makes the entry of a request or notification.
 func (h *harWriter) posted(r *session.Entry, i int) *exchange {
 	f, l := r.Frame, view.NewMessageRow(r, i)
-	label := h.about.Header.Label
-	if label == "" {
-		label = "server"
-	}
-	path := "/" + url.PathEscape(label)
+	path := "/" + url.PathEscape(cmp.Or(h.about.Header.Label, "server"))
 	if f.Lane == tap.ToClient {
 		path += "/from-server"
 	}

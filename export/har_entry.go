@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -43,10 +44,7 @@ func (h *harWriter) entry(x *exchange) harEntry {
 
 // timings divides the time of an exchange into sending, waiting and receiving.
 func timings(x *exchange) harTimings {
-	responded := x.responded
-	if responded == 0 {
-		responded = x.ended
-	}
+	responded := cmp.Or(x.responded, x.ended)
 	sent := min(x.sent, responded)
 	return harTimings{
 		Blocked: -1, DNS: -1, Connect: -1, SSL: -1,

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"time"
@@ -136,12 +137,9 @@ func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
 
 // Resource returns the resource of a recording: its client, its server and itself.
 func Resource(h *tap.Header, f *session.Facts) []Attribute {
-	service := f.Client.Name
-	if service == "" {
-		service = "mcp-client"
-	}
-	return texts("service.name", service, "service.version", f.Client.Version, "mcptap.recording.id", h.ID,
-		"mcptap.recording.label", h.Label, "mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
+	return texts("service.name", cmp.Or(f.Client.Name, "mcp-client"), "service.version", f.Client.Version,
+		"mcptap.recording.id", h.ID, "mcptap.recording.label", h.Label,
+		"mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
 }
 
 // texts makes attributes of pairs of key and value, without the empty ones.

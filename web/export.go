@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -184,10 +185,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	stats, checker := session.NewStats("", maxSlowest), check.New(check.Rules())
 	end := rec.Duration
 	for f, err := range r.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		if len(s.Frames) == maxSavedFrames || s.room <= 0 {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -132,10 +133,7 @@ func (st *stream) waitRemoved(ctx context.Context) error {
 // sweep reads all recorded frames and sends their rows.
 func (st *stream) sweep(ctx context.Context) error {
 	for f, err := range st.reader.Frames(st.last) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		st.gather.add(&f)

@@ -11,6 +11,7 @@ package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -218,11 +219,7 @@ func (s *Sender) post(batch []queued) {
 		if !next.busy || tries+1 == patience || next.after > lastPause {
 			s.warn(next.why + "; mcptap keeps trying")
 		}
-		wait := next.after
-		if wait == 0 {
-			wait = backoff(tries)
-		}
-		if s.pause(s.ctx, wait) != nil {
+		if s.pause(s.ctx, cmp.Or(next.after, backoff(tries))) != nil {
 			return
 		}
 	}
