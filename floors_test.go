@@ -44,6 +44,15 @@ var floors = map[string]floor{
 	// What makes recorded text safe to print. One package, so that terminal, text
 	// files and viewer escape the same characters.
 	"internal/term/escape": {never: pure},
+	// Errors with advice for the user, which every command prints in the same way.
+	"internal/hint": {never: pure},
+	// Everything printed for a terminal.
+	"internal/term": {
+		ours: []string{"internal/hint", "internal/term/escape"},
+		// The width of a terminal and of characters.
+		third: []string{"golang.org/x/term", "github.com/mattn/go-runewidth"},
+		never: map[string]string{"net/http": "it prints for a terminal"},
+	},
 	// The formats of text, each read and written by the same package.
 	"tap/text": {
 		ours:  []string{"internal/term/escape", "tap"},
@@ -140,8 +149,16 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"internal/junit": {never: pure},
+	// It reads what package diff compares.
+	"diff/load": {
+		ours: []string{"diff", "diff/report", "internal/hint", "internal/term", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/view"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
 	"diff/report": {
-		ours:  []string{"internal/junit", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
+		ours:  []string{"internal/junit", "internal/term", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "diff", "internal/jsontree"},
 		never: pure,
 	},
 	"mock": {
@@ -158,6 +175,44 @@ var floors = map[string]floor{
 		never: map[string]string{
 			"net/http": "recordings are files",
 			"os/exec":  "recordings are files",
+		},
+	},
+	// Frames and calls as lines, for a person and for a program.
+	"internal/listing": {
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		third: []string{"github.com/tidwall/pretty"},
+		never: map[string]string{
+			"net/http": "it prints recordings",
+			"os/exec":  "it prints recordings",
+		},
+	},
+	"internal/stats": {
+		ours: []string{"check", "internal/listing", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/session", "tap/text", "tap/view"},
+		never: map[string]string{
+			"net/http": "it measures recordings",
+			"os/exec":  "it measures recordings",
+		},
+	},
+	"internal/labels": {never: without(pure, "sync")}, // the table of launchers is made once
+	"mock/report": {
+		ours: []string{"internal/junit", "internal/term", "internal/term/escape", "mock", "replay", "tap/text"},
+		never: map[string]string{
+			"net/http": "it reports what a mock did",
+			"os/exec":  "it reports what a mock did",
+		},
+	},
+	"internal/prune": {
+		ours: []string{"internal/listing", "internal/term", "internal/term/escape", "store", "tap/text", "tap/view"},
+		never: map[string]string{
+			"net/http": "it chooses among recordings",
+			"os/exec":  "it chooses among recordings",
+		},
+	},
+	"web/source": {
+		ours: []string{"diff", "diff/load", "diff/report", "internal/wholefile", "recording", "store", "web"},
+		never: map[string]string{
+			"net/http": "it reads files",
+			"os/exec":  "it reads files",
 		},
 	},
 	// Atomic replacement of files, for recordings and reports.
@@ -215,7 +270,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/junit", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/report", "internal/jsontree", "internal/jsonpath", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

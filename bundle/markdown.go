@@ -55,7 +55,7 @@ func span(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = escape.Shorten(escape.Escape(escape.Shorten(s, maxSpan)), maxSpan)
+	s = escape.Shorten(escape.String(escape.Shorten(s, maxSpan)), maxSpan)
 	fence := strings.Repeat("`", longestRun(s)+1)
 	pad := ""
 	if len(fence) > 1 || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
@@ -99,7 +99,7 @@ func recorded(raw []byte, size int64, most int) (language, text string) {
 func escapeLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, escape.Escape(strings.TrimRight(line, "\r\n")))
+		lines = append(lines, escape.String(strings.TrimRight(line, "\r\n")))
 	}
 	return strings.Join(lines, "\n")
 }

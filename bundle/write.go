@@ -316,7 +316,7 @@ func (s *summary) writeStderr(m *markdown) {
 	var out strings.Builder
 	for _, p := range pieces {
 		for line := range strings.Lines(p.text) {
-			fmt.Fprintf(&out, "%d  %s\n", p.seq, escape.Escape(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintf(&out, "%d  %s\n", p.seq, escape.String(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	text := out.String()
@@ -344,7 +344,7 @@ func writeCommands(m *markdown, about *About) {
 
 // shellQuote quotes a file name for a shell.
 func shellQuote(name string) string {
-	name = escape.Escape(name)
+	name = escape.String(name)
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	if strings.Trim(name, plain) == "" && !strings.HasPrefix(name, "-") {
 		return name

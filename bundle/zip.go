@@ -183,7 +183,7 @@ func refuse(f *zip.File) string {
 
 // quote quotes a file name for an error.
 func quote(name string) string {
-	return `"` + escape.Escape(escape.Shorten(name, maxName)) + `"`
+	return `"` + escape.String(escape.Shorten(name, maxName)) + `"`
 }
 
 // Unpack writes a file of the bundle. The error is ErrTooLarge if it has more than most

@@ -153,7 +153,7 @@ func (m *mermaidWriter) Close() error {
 
 // words makes text safe in a diagram: it cannot end the line or the code block.
 func words(s string) string {
-	s = escape.Escape(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
+	s = escape.String(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
 	if utf8.RuneCountInString(s) > maxWords {
 		s = string([]rune(s)[:maxWords-1]) + "…"
 	}

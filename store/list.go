@@ -73,6 +73,14 @@ type Info struct {
 	Size int64
 }
 
+// ExtendLive sets the duration of a live recording to the time until now, so that pending
+// requests show how long they have waited.
+func (i *Info) ExtendLive(now time.Time) {
+	if i.Status == Live {
+		i.Duration = max(i.Duration, now.Sub(i.Header.Start))
+	}
+}
+
 // lacking adds the error for which the queue of a dead tap could not be appended.
 func (i Info) lacking(drainErr error) Info {
 	if i.Status == Cut && i.Err == nil {

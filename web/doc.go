@@ -25,7 +25,7 @@
 //
 // # Hostile traffic
 //
-// Texts in rows are escaped by [escape.Escape]. Payloads are sent as bytes, in
+// Texts in rows are escaped by [escape.String]. Payloads are sent as bytes, in
 // pieces, with a content type that no browser renders, and the page puts them into
 // text nodes only. The content policy forbids inline script, evaluation, foreign
 // origins and, through trusted types, every sink that parses markup.

@@ -99,7 +99,7 @@ const (
 func brief(s string) string { return shorten(s, maxText) }
 
 // shorten returns the beginning of a recorded text, at most n bytes, escaped.
-func shorten(s string, n int) string { return escape.Escape(escape.Shorten(s, n)) }
+func shorten(s string, n int) string { return escape.String(escape.Shorten(s, n)) }
 
 // newRow makes the row of a frame or message.
 func newRow(l *view.Row, of *session.Entry) row {
@@ -137,7 +137,7 @@ func isMessage(kind string) bool {
 }
 
 // escapeText returns a text as valid UTF-8, escaped.
-func escapeText(s string) string { return escape.Escape(strings.ToValidUTF8(s, "�")) }
+func escapeText(s string) string { return escape.String(strings.ToValidUTF8(s, "�")) }
 
 // maxPrevious is how many previous rows are remembered.
 const maxPrevious = 8192

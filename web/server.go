@@ -200,7 +200,7 @@ func (p *problem) Error() string { return p.Text }
 
 // refuse returns the error for a request that cannot be responded to.
 func refuse(status int, err error) error {
-	return &problem{Kind: "request", Text: escape.Escape(err.Error()), status: status}
+	return &problem{Kind: "request", Text: escape.String(err.Error()), status: status}
 }
 
 // problemOf describes an error of a request, of the source or of the filter.
@@ -210,14 +210,14 @@ func problemOf(err error) *problem {
 	}
 	if fe, ok := errors.AsType[*filter.Error](err); ok {
 		return &problem{
-			Kind: "filter", Text: escape.Escape(fe.Problem), Help: escape.Escape(fe.Help),
+			Kind: "filter", Text: escape.String(fe.Problem), Help: escape.String(fe.Help),
 			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]), status: http.StatusBadRequest,
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return &problem{Kind: "deleted", Text: "The recording no longer exists.", status: http.StatusNotFound}
 	}
-	return &problem{Kind: "unreadable", Text: escape.Escape(err.Error()), status: http.StatusInternalServerError}
+	return &problem{Kind: "unreadable", Text: escape.String(err.Error()), status: http.StatusInternalServerError}
 }
 
 func (p *problem) send(w http.ResponseWriter) {

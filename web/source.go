@@ -109,7 +109,7 @@ const (
 func newRecordingJSON(r *Recording) *recordingJSON {
 	h, f := &r.Header, &r.Tally.Facts
 	j := &recordingJSON{
-		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.Escape(r.Path), Label: brief(h.Label), Start: h.Start,
+		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.String(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(),
 		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
 		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
@@ -117,7 +117,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Duration: int64(r.Duration), Size: r.Size,
 	}
 	if r.Err != nil {
-		j.Problem = escape.Escape(r.Err.Error())
+		j.Problem = escape.String(r.Err.Error())
 	}
 	if r.Status == store.Live {
 		j.Now = int64(time.Since(h.Start))
@@ -193,7 +193,7 @@ func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for i := range c.Unpaired {
-		c.Unpaired[i].Name = escape.Escape(c.Unpaired[i].Name)
+		c.Unpaired[i].Name = escape.String(c.Unpaired[i].Name)
 	}
 	return respond(w, struct {
 		*Comparison

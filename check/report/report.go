@@ -71,7 +71,7 @@ func words(f *check.Finding) string {
 	if f.Text != "" {
 		text += ": " + f.Text
 	}
-	return escape.Escape(text)
+	return escape.String(text)
 }
 
 // frames names the first frames of a finding, and how often it occurred.
@@ -93,9 +93,9 @@ func frames(f *check.Finding) string {
 func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 	var suites []junit.Suite
 	for _, r := range all {
-		s := junit.Suite{Name: escape.Escape(r.Name)}
+		s := junit.Suite{Name: escape.String(r.Name)}
 		if r.Error != "" {
-			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "the recording can be judged", Error: &junit.Message{Message: escape.Escape(r.Error)}})
+			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "the recording can be judged", Error: &junit.Message{Message: escape.String(r.Error)}})
 		}
 		byRule := map[string][]*check.Finding{}
 		for _, f := range r.Findings {
@@ -128,7 +128,7 @@ func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 			s.Cases = append(s.Cases, junit.Case{Class: "check", Name: "baseline", Out: r.accepted()})
 		}
 		for _, g := range r.Gates {
-			c := junit.Case{Class: "check", Name: escape.Escape(g.Text)}
+			c := junit.Case{Class: "check", Name: escape.String(g.Text)}
 			if g.Failed {
 				c.Failure = &junit.Message{Message: c.Name}
 			}
@@ -146,10 +146,10 @@ var markdown = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&a
 func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 	var b strings.Builder
 	for _, r := range all {
-		fmt.Fprintf(&b, "### %s\n\n", markdown.Replace(escape.Escape(r.Name)))
+		fmt.Fprintf(&b, "### %s\n\n", markdown.Replace(escape.String(r.Name)))
 		switch {
 		case r.Error != "":
-			fmt.Fprintf(&b, "Error: %s\n\n", markdown.Replace(escape.Escape(r.Error)))
+			fmt.Fprintf(&b, "Error: %s\n\n", markdown.Replace(escape.String(r.Error)))
 		case len(r.Findings) == 0 && r.Accepted > 0:
 			b.WriteString("No new findings.\n\n")
 		case len(r.Findings) == 0:
@@ -172,7 +172,7 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 			fmt.Fprintf(&b, "\n%s\n", r.accepted())
 		}
 		for _, g := range r.Gates {
-			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.Escape(g.Text)))
+			fmt.Fprintf(&b, "\n- %s\n", markdown.Replace(escape.String(g.Text)))
 		}
 		b.WriteString("\n")
 	}
@@ -188,7 +188,7 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, r := range all {
 		if r.Error != "" {
-			fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.Escape(r.Error)))
+			fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.String(r.Error)))
 		}
 		rows, left := r.rows()
 		for _, f := range rows {
@@ -212,11 +212,11 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 			fmt.Fprintf(&b, "::warning title=mcptap check::%d more findings are left out\n", left)
 		}
 		if r.Accepted > 0 {
-			fmt.Fprintf(&b, "::notice title=mcptap check::%s\n", data.Replace(escape.Escape(r.Name)+": "+r.accepted()))
+			fmt.Fprintf(&b, "::notice title=mcptap check::%s\n", data.Replace(escape.String(r.Name)+": "+r.accepted()))
 		}
 		for _, g := range r.Gates {
 			if g.Failed {
-				fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.Escape(g.Text)))
+				fmt.Fprintf(&b, "::error title=mcptap check::%s\n", data.Replace(escape.String(g.Text)))
 			}
 		}
 	}

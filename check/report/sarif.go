@@ -39,10 +39,10 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 	for _, r := range all {
 		if r.Error != "" {
 			read = false
-			notes = append(notes, object{"level": "error", "message": object{"text": escape.Escape(r.Error)}})
+			notes = append(notes, object{"level": "error", "message": object{"text": escape.String(r.Error)}})
 		}
 		if r.Accepted > 0 {
-			notes = append(notes, object{"level": "note", "message": object{"text": escape.Escape(r.Name) + ": " + r.accepted()}})
+			notes = append(notes, object{"level": "note", "message": object{"text": escape.String(r.Name) + ": " + r.accepted()}})
 		}
 		for _, g := range r.Gates {
 			if g.Failed {

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/bundle"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
 	"github.com/mcptap/mcptap/store"
@@ -137,9 +139,9 @@ func (o *bundleOptions) copy(
 func (o *bundleOptions) check(arg string) error {
 	switch ext := strings.ToLower(filepath.Ext(o.out)); {
 	case o.out == "":
-		return withHint(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+bundleExt+"`")
+		return hint.With(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+bundleExt+"`")
 	case ext != bundleExt && ext != summaryExt:
-		return withHint(fmt.Errorf("-o: %s has neither the extension %s nor %s", quote(o.out), bundleExt, summaryExt),
+		return hint.With(fmt.Errorf("-o: %s has neither the extension %s nor %s", term.Quote(o.out), bundleExt, summaryExt),
 			"to write a recording without secrets, use `mcptap redact`; to write text, `mcptap export`")
 	case o.keep && (o.emails || len(o.rules) > 0):
 		return errors.New("--emails and --rule have no effect with --keep-secrets")
@@ -160,7 +162,7 @@ func (o *bundleOptions) write(
 	if err != nil {
 		return err
 	}
-	extendLive(&was, a.now())
+	was.ExtendLive(a.now())
 	info.Duration = max(info.Duration, was.Duration)
 	about := bundle.About{
 		Header: info.Header, Status: was.Status.String(), Duration: info.Duration, Gaps: info.Gaps,

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -132,7 +134,7 @@ func (o *checkOptions) addFlags(cmd *cobra.Command) {
 
 func completeRules(*cobra.Command, []string, string) (offers []string, _ cobra.ShellCompDirective) {
 	for _, r := range check.Rules() {
-		offers = append(offers, r.ID+"\t"+fit(r.Text, 60))
+		offers = append(offers, r.ID+"\t"+term.Fit(r.Text, 60))
 	}
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
@@ -187,11 +189,11 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 		o.format = "json"
 	}
 	if !slices.Contains(checkFormats, o.format) {
-		return 0, fmt.Errorf("--format: unknown format %s (want %s)", quote(o.format), strings.Join(checkFormats, ", "))
+		return 0, fmt.Errorf("--format: unknown format %s (want %s)", term.Quote(o.format), strings.Join(checkFormats, ", "))
 	}
 	if o.failOn != "none" {
 		if failOn, err = check.ParseClass(o.failOn); err != nil {
-			return 0, fmt.Errorf("--fail-on: unknown class %s (want %s, none)", quote(o.failOn), strings.Join(check.Classes, ", "))
+			return 0, fmt.Errorf("--fail-on: unknown class %s (want %s, none)", term.Quote(o.failOn), strings.Join(check.Classes, ", "))
 		}
 	}
 	if o.live && o.format != "text" && o.format != "json" {
@@ -237,7 +239,7 @@ func (o *checkOptions) read() error {
 	var err error
 	if o.lock != "" && !o.updateLock {
 		if o.pinned, err = readLock(o.lock); errors.Is(err, fs.ErrNotExist) {
-			err = withHint(fmt.Errorf("%s does not exist", quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
+			err = hint.With(fmt.Errorf("%s does not exist", term.Quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
 		}
 		if err != nil {
 			return fmt.Errorf("--lock: %w", err)
@@ -245,7 +247,7 @@ func (o *checkOptions) read() error {
 	}
 	if o.baseline != "" && !o.updateBaseline {
 		if o.known, err = readBaseline(o.baseline); errors.Is(err, fs.ErrNotExist) {
-			err = withHint(fmt.Errorf("%s does not exist", quote(o.baseline)), "--update-baseline makes it")
+			err = hint.With(fmt.Errorf("%s does not exist", term.Quote(o.baseline)), "--update-baseline makes it")
 		}
 		if err != nil {
 			return fmt.Errorf("--baseline: %w", err)
@@ -282,7 +284,7 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 		for _, c := range changes[:min(len(changes), maxChanges)] {
 			a.say(o.lock + ": " + c)
 		}
-		a.say(fmt.Sprintf("wrote %s: %s", o.lock, plural(len(changes), "change", "changes")))
+		a.say(fmt.Sprintf("wrote %s: %s", o.lock, term.Plural(len(changes), "change", "changes")))
 	}
 	if !o.updateBaseline {
 		return nil
@@ -302,7 +304,7 @@ func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string
 	}
 	err = recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err == nil {
-		a.say(fmt.Sprintf("wrote %s: %s", o.baseline, plural(len(made.Findings), "finding is accepted", "findings are accepted")))
+		a.say(fmt.Sprintf("wrote %s: %s", o.baseline, term.Plural(len(made.Findings), "finding is accepted", "findings are accepted")))
 	}
 	return err
 }
@@ -341,9 +343,9 @@ func readSmall(name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", quote(name))
+		return nil, fmt.Errorf("%s is not a regular file", term.Quote(name))
 	case info.Size() > maxSmall:
-		return nil, fmt.Errorf("%s is larger than 64 MiB", quote(name))
+		return nil, fmt.Errorf("%s is larger than 64 MiB", term.Quote(name))
 	}
 	return os.ReadFile(name)
 }
@@ -356,7 +358,7 @@ func readLock(name string) (*check.Lock, error) {
 	}
 	l, err := check.ReadLock(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", quote(name), err)
+		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
 	}
 	return l, nil
 }
@@ -368,7 +370,7 @@ func readBaseline(name string) (*check.Baseline, error) {
 	}
 	b, err := check.ReadBaseline(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", quote(name), err)
+		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
 	}
 	return b, nil
 }
@@ -415,11 +417,11 @@ func sayRules(a *app, query string) {
 const hintRules = "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
 
 func unknownRule(flag, name string, ids []string) error {
-	hint := hintRules
+	advice := hintRules
 	if near := filter.Nearest(name, ids); near != "" {
-		hint = "did you mean " + near + "?"
+		advice = "did you mean " + near + "?"
 	}
-	return withHint(fmt.Errorf("%s: no rule %s", flag, quote(name)), hint)
+	return hint.With(fmt.Errorf("%s: no rule %s", flag, term.Quote(name)), advice)
 }
 
 // A gate is a filter that something, or nothing, must match.
@@ -435,7 +437,7 @@ type gate struct {
 
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	if strings.TrimSpace(query) == "" {
-		return withHint(errors.New("--expect and --forbid: the filter is empty"), "`mcptap help filter` explains filters")
+		return hint.With(errors.New("--expect and --forbid: the filter is empty"), "`mcptap help filter` explains filters")
 	}
 	f, err := a.parseFilter(query)
 	if err == nil {
@@ -536,7 +538,7 @@ func withoutFindings(f *filter.Filter) error {
 	if !f.Needs().Has(filter.NeedFindings) {
 		return nil
 	}
-	return withHint(errors.New("filter: is:finding and rule: are for mcptap show only"), "`mcptap check --rule` selects rules")
+	return hint.With(errors.New("filter: is:finding and rule: are for mcptap show only"), "`mcptap check --rule` selects rules")
 }
 
 // maxViolations is how many frames with a violation a filter knows.
@@ -597,19 +599,19 @@ func (o *checkOptions) explainRules(a *app) error {
 }
 
 func (o *checkOptions) explainRule(a *app, r *check.Rule) error {
-	l := lines{w: a.stdout}
+	l := term.Printer{W: a.stdout}
 	if o.json {
-		return writeJSON(a.stdout, ruleJSON{
+		return term.WriteJSON(a.stdout, ruleJSON{
 			V: 1, ID: r.ID, Class: r.ClassText(), Revisions: r.RevisionNames(), Side: r.Side, Transport: r.Transport, Text: r.Text, Source: r.SourceText(), Fix: r.Fix,
 		})
 	}
 	width := textWidth(a)
-	l.printf("%s  %s\n\n", r.ID, r.ClassText())
+	l.Printf("%s  %s\n\n", r.ID, r.ClassText())
 	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
-		for _, line := range fold(text, width-2) {
-			l.printf("  %s\n", line)
+		for _, line := range term.Fold(text, width-2) {
+			l.Printf("  %s\n", line)
 		}
 	}
-	l.printf("\n  Binds      %s\n  Transport  %s\n  Revisions  %s\n  Source     %s\n", r.Side, r.Transport, strings.Join(r.RevisionNames(), ", "), r.SourceText())
-	return l.err
+	l.Printf("\n  Binds      %s\n  Transport  %s\n  Revisions  %s\n  Source     %s\n", r.Side, r.Transport, strings.Join(r.RevisionNames(), ", "), r.SourceText())
+	return l.Err
 }

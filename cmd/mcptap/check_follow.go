@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -28,35 +30,35 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 		return arg, err
 	}
 	if file.Session > 0 {
-		return "", withHint(errors.New("--follow: a session of a live recording cannot be selected"), "omit #"+fmt.Sprint(file.Session))
+		return "", hint.With(errors.New("--follow: a session of a live recording cannot be selected"), "omit #"+fmt.Sprint(file.Session))
 	}
 	name := info.Header.Label
 	if name == "" {
 		name = info.Header.ID
 	}
-	a.say("following " + quote(name) + "; the report is printed when it ends, or at Ctrl-C")
-	l, p := lines{w: a.stdout}, a.palette()
+	a.say("following " + term.Quote(name) + "; the report is printed when it ends, or at Ctrl-C")
+	l := a.printer(a.stdout)
 	tracker, checker := session.Tracker{}, check.New(o.rules)
 	checker.Found(func(f *check.Finding) {
 		switch {
-		case l.err != nil || o.known != nil && o.known.Has(f):
+		case l.Err != nil || o.known != nil && o.known.Has(f):
 		case o.format == "json":
-			l.err = writeJSON(a.stdout, newFindingJSON("found", name, f))
+			l.Err = term.WriteJSON(a.stdout, newFindingJSON("found", name, f))
 		default:
-			class := p.paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
-			l.printf("%s  %-9s %s\n", class, f.Rule.ID, fit(findingWords(f), max(a.width()-27, 0)))
+			class := l.Paint(fmt.Sprintf("%-15s", f.Class), classStyles[f.Class])
+			l.Printf("%s  %-9s %s\n", class, f.Rule.ID, term.Fit(findingWords(f), max(l.Width-27, 0)))
 		}
 	})
 	for f, err := range readFrames(ctx, file.Recording, 0, true) {
-		if err != nil || l.err != nil {
-			return "", errors.Join(err, l.err)
+		if err != nil || l.Err != nil {
+			return "", errors.Join(err, l.Err)
 		}
 		checker.Add(tracker.Add(&f))
 	}
 	if o.format != "json" {
-		l.printf("\n")
+		l.Printf("\n")
 	}
-	return file.Path(), l.err
+	return file.Path(), l.Err
 }
 
 // awaitLive waits until a recording is live.

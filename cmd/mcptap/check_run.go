@@ -9,6 +9,9 @@ import (
 
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // A checkRun collects the results of the recordings of one command.
@@ -38,7 +41,7 @@ const noneJudged = "no rule could be judged"
 func (r *checkRun) add(i int, arg, name string, found *check.Report) error {
 	nothing := (found.Judged() == 0 || found.Messages == 0) && len(r.filters) == 0 && !r.updateLock
 	if nothing {
-		r.unjudged = append(r.unjudged, quote(arg))
+		r.unjudged = append(r.unjudged, term.Quote(arg))
 	}
 	r.reports = append(r.reports, &check.Report{Findings: slices.Clone(found.Findings)})
 	r.checklist, r.accepted = r.last.Checklist(found), 0
@@ -76,7 +79,7 @@ func (r *checkRun) addUnread(arg string, err error, say bool) error {
 	}
 	r.all = append(r.all, checkreport.Recording{Name: arg, Report: &check.Report{}, Error: text})
 	if r.format == "json" {
-		return writeJSON(r.w, checkErrorJSON{1, "error", arg, text})
+		return term.WriteJSON(r.w, checkErrorJSON{1, "error", arg, text})
 	}
 	return nil
 }
@@ -91,11 +94,11 @@ func (r *checkRun) finish() error {
 	if r.known != nil {
 		for _, k := range r.known.Findings {
 			if check.Lookup(k.Rule) == nil {
-				r.a.say("warning: baseline: no rule " + quote(k.Rule))
+				r.a.say("warning: baseline: no rule " + term.Quote(k.Rule))
 			}
 		}
 		for _, k := range r.known.Resolved(r.seen, r.rules) {
-			r.a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", joinWords(" ", k.Rule, k.Subject, k.Path)))
+			r.a.say(fmt.Sprintf("baseline: resolved: %s (remove it with --update-baseline)", view.JoinWords(" ", k.Rule, k.Subject, k.Path)))
 		}
 	}
 	err := r.w.Flush()
@@ -116,11 +119,11 @@ func (r *checkRun) outcome(given int) error {
 	case r.failed:
 		return exitCode(exitNo)
 	case len(r.unjudged) > 0:
-		hint := "record a session with messages of a client and a server"
+		advice := "record a session with messages of a client and a server"
 		if len(r.only)+len(r.without) > 0 {
-			hint = "--rule and --no-rule may leave no rule for such a session"
+			advice = "--rule and --no-rule may leave no rule for such a session"
 		}
-		return withHint(fmt.Errorf("check %s: %s", strings.Join(r.unjudged, ", "), noneJudged), hint)
+		return hint.With(fmt.Errorf("check %s: %s", strings.Join(r.unjudged, ", "), noneJudged), advice)
 	}
 	return nil
 }

@@ -15,6 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 )
 
 // settingsFile is the name of the file with settings of `check`, beside the lock or, without
@@ -49,7 +52,7 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 			break
 		}
 		if key != "check" {
-			return fmt.Errorf("%s: unknown key %s (want check)", quote(name), quote(key))
+			return fmt.Errorf("%s: unknown key %s (want check)", term.Quote(name), term.Quote(key))
 		}
 		err = value.Decode(&flags)
 	}
@@ -58,13 +61,13 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		err = errors.New("the settings must be in an object named check")
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", quote(name), err)
+		return fmt.Errorf("%s: %w", term.Quote(name), err)
 	}
 	var used []string
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		isFile, known := checkSettings[key]
 		if !known {
-			return withHint(fmt.Errorf("%s: unknown setting %s", quote(name), quote(key)), "want "+strings.Join(slices.Sorted(maps.Keys(checkSettings)), ", "))
+			return hint.With(fmt.Errorf("%s: unknown setting %s", term.Quote(name), term.Quote(key)), "want "+strings.Join(slices.Sorted(maps.Keys(checkSettings)), ", "))
 		}
 		if cmd.Flags().Changed(key) {
 			continue
@@ -77,7 +80,7 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		for _, v := range values {
 			text := v.Value
 			if v.Kind != yaml.ScalarNode || v.Tag == "!!null" || v.Value == "" {
-				return fmt.Errorf("%s: line %d: %s must be a value or a list of values, and not empty", quote(name), v.Line, key)
+				return fmt.Errorf("%s: line %d: %s must be a value or a list of values, and not empty", term.Quote(name), v.Line, key)
 			}
 			var yes bool
 			if key == "locked" && v.Decode(&yes) == nil {
@@ -87,7 +90,7 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 				text = filepath.Join(dir, text)
 			}
 			if err := cmd.Flags().Set(key, text); err != nil { // locked is the only one that is no text
-				return fmt.Errorf("%s: line %d: %s must be true or false", quote(name), v.Line, key)
+				return fmt.Errorf("%s: line %d: %s must be true or false", term.Quote(name), v.Line, key)
 			}
 		}
 		used = append(used, key)

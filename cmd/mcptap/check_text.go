@@ -13,7 +13,10 @@ import (
 
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // checkFormats are the values of --format.
@@ -100,65 +103,65 @@ func textWidth(a *app) int {
 
 // writeText prints the findings of a recording.
 func (o *checkOptions) writeText(a *app, w io.Writer, arg, name string, r *check.Report) error {
-	l, p, width := lines{w: w}, a.palette(), textWidth(a)
+	l, p, width := term.Printer{W: w}, a.palette(), textWidth(a)
 	if arg != name {
 		name += " (" + arg + ")"
 	}
-	l.printf("%s\n", p.paint("Recording "+fit(escape(name), max(width-10, 20)), bold))
+	l.Printf("%s\n", p.Paint("Recording "+term.Fit(safe.String(name), max(width-10, 20)), term.Bold))
 	class := check.Class(0)
 	for i, f := range r.Findings {
 		if f.Class != class {
 			class = f.Class
-			l.printf("\n%s\n", p.paint(class.String(), classStyles[class]))
+			l.Printf("\n%s\n", p.Paint(class.String(), classStyles[class]))
 		}
 		if i == 0 || r.Findings[i-1].Rule != f.Rule || r.Findings[i-1].Class != f.Class {
 			writeRule(&l, f.Rule, width)
 		}
 		parts := []string{findingWords(f)}
 		if a.width() > 0 {
-			parts = foldHard(parts[0], max(width-6, 20))
+			parts = term.FoldHard(parts[0], max(width-6, 20))
 		}
 		for i, part := range parts {
-			l.printf("    %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
+			l.Printf("    %s%s\n", strings.Repeat(" ", 2*min(i, 1)), part)
 		}
 	}
 	if len(r.Findings) > 0 {
-		l.printf("\n")
+		l.Printf("\n")
 	}
 	for _, g := range o.filters {
-		l.printf("%s\n", fit(g.words(), width))
+		l.Printf("%s\n", term.Fit(g.words(), width))
 	}
 	if r.Judged() > 0 || o.accepted > 0 {
 		writeChecklist(&l, o.checklist, width)
 	}
 	if o.accepted > 0 {
-		l.printf("%s in the baseline\n", plural(o.accepted, "finding is", "findings are"))
+		l.Printf("%s in the baseline\n", term.Plural(o.accepted, "finding is", "findings are"))
 	}
-	l.printf("%s\n", checkSummary(r))
-	return l.err
+	l.Printf("%s\n", checkSummary(r))
+	return l.Err
 }
 
-var classStyles = map[check.Class]style{check.ClientBreaking: boldRed, check.Must: boldRed, check.Should: boldCyan, check.Observation: dim}
+var classStyles = map[check.Class]term.Style{check.ClientBreaking: term.BoldRed, check.Must: term.BoldRed, check.Should: term.BoldCyan, check.Observation: term.Dim}
 
 // writeRule prints what a rule requires, and the advice.
-func writeRule(l *lines, r *check.Rule, width int) {
+func writeRule(l *term.Printer, r *check.Rule, width int) {
 	text := r.Text
 	if r.Side != "both" {
 		text = r.Side + ": " + text
 	}
-	for i, line := range fold(text, max(width-12, 20)) {
+	for i, line := range term.Fold(text, max(width-12, 20)) {
 		id := r.ID
 		if i > 0 {
 			id = ""
 		}
-		l.printf("  %-9s %s\n", id, line)
+		l.Printf("  %-9s %s\n", id, line)
 	}
-	for i, line := range fold(r.Fix, max(width-17, 20)) {
+	for i, line := range term.Fold(r.Fix, max(width-17, 20)) {
 		lead := "fix:"
 		if i > 0 {
 			lead = ""
 		}
-		l.printf("  %-9s %-4s %s\n", "", lead, line)
+		l.Printf("  %-9s %-4s %s\n", "", lead, line)
 	}
 }
 
@@ -168,7 +171,7 @@ func findingWords(f *check.Finding) string {
 	if f.Count > uint64(len(f.Frames)) {
 		where += fmt.Sprintf(" … (%d×)", f.Count)
 	}
-	return escape(joinWords("  ", where, joinWords(" ", f.Subject, f.Path), f.Text))
+	return safe.String(view.JoinWords("  ", where, view.JoinWords(" ", f.Subject, f.Path), f.Text))
 }
 
 // frameList returns the numbers of frames as they are printed.
@@ -192,15 +195,15 @@ func (g *gate) words() string {
 	what := "nothing matches"
 	switch {
 	case g.ofCalls > 0:
-		what = fmt.Sprintf("%s, first #%d", plural(g.ofCalls, "call matches", "calls match"), g.first)
+		what = fmt.Sprintf("%s, first #%d", term.Plural(g.ofCalls, "call matches", "calls match"), g.first)
 	case g.ofFrames > 0:
-		what = fmt.Sprintf("%s, first #%d", plural(g.ofFrames, "frame matches", "frames match"), g.first)
+		what = fmt.Sprintf("%s, first #%d", term.Plural(g.ofFrames, "frame matches", "frames match"), g.first)
 	}
-	return escape(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.query, what))
+	return safe.String(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.query, what))
 }
 
 // writeChecklist prints the topics by state.
-func writeChecklist(l *lines, items []check.ChecklistItem, width int) {
+func writeChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 	for _, state := range []struct{ name, mark string }{{"right", "✓ seen and right"}, {"wrong", "✗ seen and wrong"}, {"not seen", "· not seen"}} {
 		var names []string
 		for _, it := range items {
@@ -215,12 +218,12 @@ func writeChecklist(l *lines, items []check.ChecklistItem, width int) {
 		if len(names) == 0 {
 			continue
 		}
-		for i, line := range fold(strings.Join(names, ", "), max(width-19, 20)) {
+		for i, line := range term.Fold(strings.Join(names, ", "), max(width-19, 20)) {
 			lead := state.mark
 			if i > 0 {
 				lead = ""
 			}
-			l.printf("%-17s  %s\n", lead, line)
+			l.Printf("%-17s  %s\n", lead, line)
 		}
 	}
 }
@@ -258,14 +261,14 @@ func checkSummary(r *check.Report) string {
 			held++
 		}
 	}
-	text := plural(len(r.Findings), "finding", "findings")
+	text := term.Plural(len(r.Findings), "finding", "findings")
 	if len(classes) > 0 {
 		text += " (" + strings.Join(classes, ", ") + ")"
 	}
 	if r.More > 0 {
 		text += fmt.Sprintf(" and %d more violations", r.More)
 	}
-	text += "; " + plural(held, "rule holds", "rules hold")
+	text += "; " + term.Plural(held, "rule holds", "rules hold")
 	if len(not) > 0 {
 		text += fmt.Sprintf(", %d could not be judged", len(not))
 		more := ""
@@ -358,22 +361,22 @@ type ruleJSON struct {
 // writeJSON writes one line for each finding, each rule that was judged, and each gate.
 func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) error {
 	for _, f := range r.Findings {
-		if err := writeJSON(w, newFindingJSON("finding", name, f)); err != nil {
+		if err := term.WriteJSON(w, newFindingJSON("finding", name, f)); err != nil {
 			return err
 		}
 	}
 	for _, j := range r.Judgements {
-		if err := writeJSON(w, judgementJSON{1, "rule", name, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons}); err != nil {
+		if err := term.WriteJSON(w, judgementJSON{1, "rule", name, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons}); err != nil {
 			return err
 		}
 	}
 	if o.accepted > 0 {
-		if err := writeJSON(w, acceptedJSON{1, "accepted", name, o.accepted}); err != nil {
+		if err := term.WriteJSON(w, acceptedJSON{1, "accepted", name, o.accepted}); err != nil {
 			return err
 		}
 	}
 	for _, it := range o.checklist {
-		if err := writeJSON(w, checklistJSON{1, "topic", name, it}); err != nil {
+		if err := term.WriteJSON(w, checklistJSON{1, "topic", name, it}); err != nil {
 			return err
 		}
 	}
@@ -382,7 +385,7 @@ func (o *checkOptions) writeJSON(w io.Writer, name string, r *check.Report) erro
 		if g.forbid {
 			kind = "forbid"
 		}
-		if err := writeJSON(w, gateJSON{1, kind, name, g.query, g.ofCalls, g.ofFrames, g.first, g.failed()}); err != nil {
+		if err := term.WriteJSON(w, gateJSON{1, kind, name, g.query, g.ofCalls, g.ofFrames, g.first, g.failed()}); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/demo"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -65,27 +69,27 @@ func runDemo(ctx context.Context, a *app) error {
 		return err
 	}
 	name := invocation(self, os.Args[0])
-	l := lines{w: a.stdout}
-	l.printf("mcptap records two sessions between a client and a server.\nRecordings are written to %s\n", escape(dir))
+	l := a.printer(a.stdout)
+	l.Printf("mcptap records two sessions between a client and a server.\nRecordings are written to %s\n", safe.String(dir))
 	var made []demoResult
 	for i, s := range demoSessions {
 		label := "demo-" + s.revision
 		command := []string{self, "stdio", "--dir", dir, "--label", label, "--", self, "demo", "serve"}
-		l.printf("\n%s\n  %s stdio --label %s -- %s demo serve\n\n",
-			a.palette().paint(fmt.Sprintf("%d. Revision %s: %s", i+1, s.revision, s.about), bold), name, label, name)
+		l.Printf("\n%s\n  %s stdio --label %s -- %s demo serve\n\n",
+			l.Paint(fmt.Sprintf("%d. Revision %s: %s", i+1, s.revision, s.about), term.Bold), name, label, name)
 		began := time.Now()
-		err := demo.Drive(ctx, s.revision, command, func(done string) { l.printf("  - %s\n", escape(done)) })
+		err := demo.Drive(ctx, s.revision, command, func(done string) { l.Printf("  - %s\n", safe.String(done)) })
 		if err != nil {
-			return withHint(err, "the recording up to that point: `"+name+" show @last`")
+			return hint.With(err, "the recording up to that point: `"+name+" show @last`")
 		}
-		res, err := demoShow(a, &l, dir, label, began)
+		res, err := demoShow(a, l, dir, label, began)
 		if err != nil {
 			return err
 		}
 		made = append(made, res)
 	}
 	flag := a.dirArg()
-	l.printf("\n%s\n", a.palette().paint("Try:", bold))
+	l.Printf("\n%s\n", l.Paint("Try:", term.Bold))
 	for _, line := range [][2]string{
 		{"ls" + flag, "all recordings"},
 		{"show" + flag + " " + made[0].id, "the frames of the first one"},
@@ -93,9 +97,9 @@ func runDemo(ctx context.Context, a *app) error {
 		{"export" + flag + " " + made[1].id + " --format txtar", "the second one as a transcript"},
 		{"stdio -- YOUR SERVER…", "to record your own server"},
 	} {
-		l.printf("  %s  %s\n", pad(name+" "+line[0], len(name)+len(flag)+34, false), a.palette().paint(line[1], dim))
+		l.Printf("  %s  %s\n", term.Pad(name+" "+line[0], len(name)+len(flag)+34, false), l.Paint(line[1], term.Dim))
 	}
-	return l.err
+	return l.Err
 }
 
 // A demoResult is what the last lines refer to.
@@ -105,7 +109,7 @@ type demoResult struct {
 }
 
 // demoShow prints the totals of a recording and its first rows.
-func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoResult, err error) {
+func demoShow(a *app, l *term.Printer, dir, label string, began time.Time) (res demoResult, err error) {
 	info, err := newestNamed(dir, label, began)
 	if err != nil {
 		return res, err
@@ -115,15 +119,15 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 		return res, err
 	}
 	res = demoResult{info.Header.ID, 2}
-	l.printf("\n  Recorded as %s: %s, %s, %s (intended), in %s.\n\n", info.Header.ID,
-		plural(info.Tally.Frames.Total(), "frame", "frames"), formatSize(int64(info.Tally.Bytes.Total())),
-		plural(info.Tally.Errors, "error", "errors"), formatDuration(info.Duration))
+	l.Printf("\n  Recorded as %s: %s, %s, %s (intended), in %s.\n\n", info.Header.ID,
+		term.Plural(info.Tally.Frames.Total(), "frame", "frames"), view.Size(int64(info.Tally.Bytes.Total())),
+		term.Plural(info.Tally.Errors, "error", "errors"), view.Took(info.Duration))
 	w := bufio.NewWriter(&indenter{w: a.stdout})
-	width := a.width()
-	if width > 0 {
-		width = max(width-2, 20)
+	rows := a.printer(w)
+	if rows.Width > 0 {
+		rows.Width = max(rows.Width-2, term.MinWidth)
 	}
-	p := newTextRows(w, a.palette(), width, info)
+	p := listing.NewFrames(rows, info)
 	var tracker session.Tracker
 	for f, err := range rec.Frames(0) {
 		if err != nil {
@@ -134,7 +138,7 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 			res.call = f.Seq
 		}
 		if f.Seq <= demoRows {
-			err = p.row(&r, nil)
+			err = p.Row(&r, nil)
 		} else if res.call > 2 {
 			break
 		}
@@ -146,9 +150,9 @@ func demoShow(a *app, l *lines, dir, label string, began time.Time) (res demoRes
 		return res, err
 	}
 	if info.Frames > demoRows {
-		l.printf("  %s\n", a.palette().paint(fmt.Sprintf("… and %d more", info.Frames-demoRows), dim))
+		l.Printf("  %s\n", l.Paint(fmt.Sprintf("… and %d more", info.Frames-demoRows), term.Dim))
 	}
-	return res, l.err
+	return res, l.Err
 }
 
 // newestNamed returns the newest recording with a label.
@@ -177,15 +181,7 @@ func invocation(self, typed string) string {
 			return "mcptap"
 		}
 	}
-	return shellQuote(typed)
-}
-
-// shellQuote returns s as one word for a POSIX shell.
-func shellQuote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,@%") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(escape(s), "'", `'\''`) + "'"
+	return term.ShellQuote(typed)
 }
 
 // An indenter puts two spaces before each line.

@@ -14,7 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 )
 
@@ -115,14 +118,14 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	for _, text := range o.ignore {
 		rule, err := diff.ParseRule(text)
 		if err != nil {
-			return opt, set, withHint(fmt.Errorf("--ignore: %w", err), "`mcptap diff --help` has examples")
+			return opt, set, hint.With(fmt.Errorf("--ignore: %w", err), "`mcptap diff --help` has examples")
 		}
 		opt.Ignore = append(opt.Ignore, rule)
 	}
 	if o.failOn != "never" {
 		set.Fails = true
 		if set.FailOn, err = diff.ParseClass(o.failOn); err != nil {
-			return opt, set, withHint(fmt.Errorf("--fail-on: %w", err), "with never, the exit code is always 0")
+			return opt, set, hint.With(fmt.Errorf("--fail-on: %w", err), "with never, the exit code is always 0")
 		}
 	}
 	switch {
@@ -131,7 +134,7 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	case o.format == jsonFormat:
 		err = errors.New("--format json no longer exists: use --json")
 	case o.format != "" && !slices.Contains(diffFormats, o.format):
-		err = withHint(fmt.Errorf("--format: unknown format %s", quote(o.format)), strings.Join(diffFormats, ", "))
+		err = hint.With(fmt.Errorf("--format: unknown format %s", term.Quote(o.format)), strings.Join(diffFormats, ", "))
 	case o.slower <= 0:
 		err = fmt.Errorf("--slower: invalid duration %v", o.slower)
 	}
@@ -144,6 +147,9 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	return opt, set, err
 }
 
+// diffHeap is heapGoal for comparisons.
+const diffHeap = 360 << 20
+
 func (o *diffOptions) run(ctx context.Context, a *app, first, second string) error {
 	opt, set, err := o.check()
 	if err != nil {
@@ -153,9 +159,9 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if debug.SetMemoryLimit(-1) == heapGoal {
 		debug.SetMemoryLimit(diffHeap)
 	}
-	d := differ{a: a, ctx: ctx, opt: opt, set: &set}
+	d := load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}
 	if o.only != "" {
-		if d.only, err = a.parseOnly(o.only); err != nil {
+		if d.Only, err = a.parseOnly(o.only); err != nil {
 			return err
 		}
 	}
@@ -164,24 +170,24 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		if len(o.baselines) > 0 {
 			err = errors.New("--baseline cannot be used with directories")
 		} else {
-			err = d.directories(first, second)
+			err = d.Directories(first, second)
 		}
 	case dirs[0] || dirs[1]:
-		err = withHint(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
+		err = hint.With(errors.New("cannot compare a recording with a directory"), "compare two recordings, or two directories of them")
 	default:
-		err = d.recordings(first, second, o.baselines)
+		err = d.Recordings(first, second, o.baselines)
 	}
 	if err != nil {
 		return err
 	}
-	if err := d.checkOnly(o.only); err != nil {
+	if err := checkOnly(d.Only, o.only); err != nil {
 		a.say("warning: " + err.Error())
 	}
 	if err := o.write(a, &set, nil); err != nil {
 		return err
 	}
 	o.warn(a, &opt)
-	if len(d.skipped) > 0 {
+	if len(d.Skipped) > 0 {
 		return exitCode(exitFailure)
 	}
 	if set.Failed() {
@@ -200,12 +206,13 @@ func (o *diffOptions) warn(a *app, opt *diff.Options) {
 }
 
 // write writes the report where it is wanted, after the head, nil for none.
-func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, palette) error) error {
-	to := func(w io.Writer, p palette, width int) error {
-		out := bufio.NewWriter(w)
+func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer) error) error {
+	to := func(l *term.Printer) error {
+		out := bufio.NewWriter(l.W)
+		l.W = out
 		var err error
 		if head != nil {
-			err = head(out, p)
+			err = head(l)
 		}
 		switch o.format {
 		case jsonFormat:
@@ -217,12 +224,36 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(io.Writer, pa
 		case "junit":
 			err = errors.Join(err, diffreport.JUnit(out, set))
 		default:
-			err = errors.Join(err, printDiff(out, p, width, set))
+			err = errors.Join(err, diffreport.Text(l, set))
 		}
 		return errors.Join(err, out.Flush())
 	}
 	if o.out == "" || o.out == "-" {
-		return to(a.stdout, a.palette(), a.width())
+		return to(a.printer(a.stdout))
 	}
-	return recording.WriteFile(o.out, func(w io.Writer) error { return to(w, palette{}, 0) })
+	return recording.WriteFile(o.out, func(w io.Writer) error { return to(&term.Printer{W: w}) })
+}
+
+// checkOnly returns an error if --only was given and no frame matched it.
+func checkOnly(only *load.Only, text string) error {
+	if only == nil || only.Matched {
+		return nil
+	}
+	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
+}
+
+// parseOnly reads --only.
+func (a *app) parseOnly(text string) (*load.Only, error) {
+	frames, ok, err := parseRanges(strings.Fields(text))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--only: %w", err)
+	case ok && len(frames) > 0:
+		return &load.Only{Frames: frames}, nil
+	}
+	f, err := a.parseFilter(text)
+	if err == nil {
+		err = withoutFindings(f)
+	}
+	return &load.Only{Filter: f}, err
 }

@@ -14,10 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	clients "github.com/mcptap/mcptap/wrap" // as in wrap.go
+	"github.com/mcptap/mcptap/tap/text"
+	"github.com/mcptap/mcptap/tap/view"
+	clients "github.com/mcptap/mcptap/wrap"
 )
+
+// as in wrap.go
 
 const doctorLong = `Checks the program, the data directory and its disk, the recordings, the MCPTAP_
 variables, and the clients with their servers. It changes nothing. The exit code is 1
@@ -35,7 +42,7 @@ const (
 // String returns ok, warning or problem.
 func (h health) String() string { return [...]string{"ok", "warning", "problem"}[h] }
 
-func (h health) style() style { return [...]style{green, magenta, red}[h] }
+func (h health) style() term.Style { return [...]term.Style{term.Green, term.Magenta, term.Red}[h] }
 
 // A finding is one line of the output of doctor.
 type finding struct {
@@ -74,20 +81,19 @@ func (o *doctorOptions) run(a *app) error {
 	all := a.examine()
 	w := bufio.NewWriter(a.stdout)
 	bad := false
-	l := lines{w: w}
-	p := a.palette()
+	l := a.printer(w)
 	for _, f := range all {
 		bad = bad || f.health == broken
 		if o.json {
-			l.err = errors.Join(l.err, writeJSON(w, jsonFinding{jsonVersion, "check", f.what, f.health.String(), f.text, f.hint}))
+			l.Err = errors.Join(l.Err, term.WriteJSON(w, jsonFinding{text.Version, "check", f.what, f.health.String(), f.text, f.hint}))
 			continue
 		}
-		l.printf("%s  %s  %s\n", pad(f.what, 10, false), p.paint(pad(f.health.String(), 7, false), f.health.style()), escape(f.text))
+		l.Printf("%s  %s  %s\n", term.Pad(f.what, 10, false), l.Paint(term.Pad(f.health.String(), 7, false), f.health.style()), safe.String(f.text))
 		if f.hint != "" {
-			l.printf("%21s%s\n", "", escape("→ "+f.hint))
+			l.Printf("%21s%s\n", "", safe.String("→ "+f.hint))
 		}
 	}
-	if err := errors.Join(l.err, w.Flush()); err != nil {
+	if err := errors.Join(l.Err, w.Flush()); err != nil {
 		return err
 	}
 	if bad {
@@ -119,7 +125,7 @@ func examineProgram() finding {
 	case err != nil:
 		f.health, f.text = doubtful, f.text+", which is not in PATH"
 		f.hint = "use the full path in the configuration of clients, as `mcptap wrap` does"
-	case !sameFile(named, own):
+	case !wholefile.Same(named, own):
 		f.health, f.text = doubtful, f.text+"; PATH has another one, "+named
 		f.hint = "remove one of them, or use full paths"
 	}
@@ -149,7 +155,7 @@ func (a *app) examineDir(dir string) finding {
 		f.health, f.text, f.hint = broken, dir+" is not a directory", "set another directory with --dir or MCPTAP_DIR"
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
 		f.health, f.text = doubtful, fmt.Sprintf("%s is writable by other users (mode %04o)", f.text, info.Mode().Perm())
-		f.hint = "chmod 700 " + quote(dir)
+		f.hint = "chmod 700 " + term.Quote(dir)
 	}
 	return f
 }
@@ -219,7 +225,7 @@ func examineDisk(dir string) finding {
 		f.health, f.text = doubtful, err.Error()
 		return f
 	}
-	f.text = formatSize(free) + " free"
+	f.text = view.Size(free) + " free"
 	switch {
 	case free < least:
 		f.health = broken
@@ -256,7 +262,7 @@ func examineRecordings(dir string) finding {
 			waiting++
 		}
 	}
-	f.text = plural(len(infos), "recording", "recordings") + ", " + formatSize(size)
+	f.text = term.Plural(len(infos), "recording", "recordings") + ", " + view.Size(size)
 	if live > 0 {
 		f.text += fmt.Sprintf(", %d live", live)
 	}
@@ -333,7 +339,7 @@ func (a *app) examineClients() (all []finding) {
 				}
 			}
 		}
-		f.text = fmt.Sprintf("%s: %d of %s wrapped, %s", c.place.Title, len(wrapped), plural(len(entries), "server", "servers"), c.place.Path)
+		f.text = fmt.Sprintf("%s: %d of %s wrapped, %s", c.place.Title, len(wrapped), term.Plural(len(entries), "server", "servers"), c.place.Path)
 		if len(gone) > 0 {
 			f.health = broken
 			f.text = fmt.Sprintf("%s: %s cannot start: the mcptap that they name does not exist", c.place.Title, strings.Join(gone, ", "))

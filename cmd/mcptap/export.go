@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	formats "github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 )
@@ -84,7 +86,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	if err = o.write(ctx, a, format, src); errors.Is(err, store.ErrDamaged) {
-		err = withHint(err, "`mcptap export "+arg+" --salvage` writes the frames after the damage too")
+		err = hint.With(err, "`mcptap export "+arg+" --salvage` writes the frames after the damage too")
 	}
 	return err
 }
@@ -137,18 +139,18 @@ func exportFormat(format, file string) (string, error) {
 		format, ok := exportExts[ext]
 		if !ok {
 			known := slices.Sorted(maps.Keys(exportExts))[1:]
-			err := fmt.Errorf("--output: unknown extension %s", quote(ext))
+			err := fmt.Errorf("--output: unknown extension %s", term.Quote(ext))
 			if ext == ".html" || ext == ".htm" {
-				return "", withHint(err, "`mcptap bundle` includes a page, and the viewer (mcptap web) exports one")
+				return "", hint.With(err, "`mcptap bundle` includes a page, and the viewer (mcptap web) exports one")
 			}
-			return "", withHint(err, "use "+strings.Join(known, ", ")+", or set --format")
+			return "", hint.With(err, "use "+strings.Join(known, ", ")+", or set --format")
 		}
 		return format, nil
 	}
 	names := exportFormats()
 	if last := len(names) - 1; !slices.Contains(names, format) {
 		list := strings.Join(names[:last], ", ") + " or " + names[last]
-		return "", withHint(fmt.Errorf("--format: unknown format %s", quote(format)), list)
+		return "", hint.With(fmt.Errorf("--format: unknown format %s", term.Quote(format)), list)
 	}
 	return format, nil
 }

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/web"
+	"github.com/mcptap/mcptap/web/source"
 )
 
 // recordings imports the recordings of the repository: stdio in all revisions, Streamable
@@ -132,8 +134,8 @@ func figuresOf(t *testing.T, rec string) (f figures) {
 // and its statistics, which must agree with each other.
 func pageFigures(t *testing.T, path string) (f figures) {
 	t.Helper()
-	src := newWebSource(filepath.Dir(path))
-	key := src.include(path)
+	src := source.New(filepath.Dir(path))
+	key := src.Include(path)
 	server := httptest.NewServer(web.NewServer(t.Context(), web.Config{Source: src, Token: "secret"}))
 	defer server.Close()
 	at := "/api/recordings/" + key

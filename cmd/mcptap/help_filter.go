@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
@@ -13,8 +14,8 @@ import (
 func newFilterHelp(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "filter", Short: "The filter language of show, diff, replay and web"}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) {
-		l := lines{w: a.stdout}
-		printFilterHelp(&l, a.palette(), a.width())
+		l := a.printer(a.stdout)
+		printFilterHelp(l)
 	})
 	return cmd
 }
@@ -25,52 +26,37 @@ Quote terms that contain quotes, spaces, stars, < > or parentheses for the
 shell.`
 
 // printFilterHelp prints the table of the language.
-func printFilterHelp(l *lines, p palette, width int) {
+func printFilterHelp(l *term.Printer) {
+	width := l.Width
 	if width == 0 {
 		width = 80
 	}
-	l.printf("%s\n", filterIntro)
+	l.Printf("%s\n", filterIntro)
 	for _, s := range filter.Help() {
-		l.printf("\n%s\n", p.paint(strings.TrimSuffix(s.Title, ":")+":", bold))
+		l.Printf("\n%s\n", l.Paint(strings.TrimSuffix(s.Title, ":")+":", term.Bold))
 		forms := 0
 		for _, line := range s.Lines {
-			forms = max(forms, columns.StringWidth(line.Form))
+			forms = max(forms, term.Width(line.Form))
 		}
 		for _, line := range s.Lines {
 			text := line.Means
 			if examples := strings.Join(line.Examples, "   "); examples != "" && !strings.HasPrefix(s.Title, "Words") {
 				text += "\n" + examples
 			}
-			form := p.paint(pad(line.Form, forms, false), cyan)
+			form := l.Paint(term.Pad(line.Form, forms, false), term.Cyan)
 			for part := range strings.Lines(text) {
-				as := plain
+				as := term.Plain
 				if form == "" {
-					as = dim
+					as = term.Dim
 				}
-				for _, piece := range fold(strings.TrimSuffix(part, "\n"), max(width-forms-4, 20)) {
+				for _, piece := range term.Fold(strings.TrimSuffix(part, "\n"), max(width-forms-4, 20)) {
 					if form == "" {
 						form = strings.Repeat(" ", forms)
 					}
-					l.printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, p.paint(piece, as)), " "))
+					l.Printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, l.Paint(piece, as)), " "))
 					form = ""
 				}
 			}
 		}
 	}
-}
-
-// fold breaks a text at its spaces into lines of at most width columns.
-func fold(s string, width int) (out []string) {
-	line := ""
-	for _, w := range strings.Split(s, " ") {
-		if line != "" && columns.StringWidth(line+" "+w) > width {
-			out = append(out, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return append(out, line)
 }

@@ -25,10 +25,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/term"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/streamable"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const httpLong = `Listens for clients, forwards to the server at URL, and records Streamable HTTP,
@@ -107,7 +111,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	if err := readSettings(a.env, "http", cmd.Flags()); err != nil {
 		return err
 	}
-	queue, err := parseSize(o.queue)
+	queue, err := term.ParseSize(o.queue)
 	if err != nil {
 		return fmt.Errorf("--queue: %w", err)
 	}
@@ -193,7 +197,7 @@ func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
 	label := o.label
 	if label == "" {
-		label = labelForHost(cfg.Upstream)
+		label = labels.ForHost(cfg.Upstream)
 	}
 	return tap.Header{
 		Label: label, Transport: "http", Upstream: cfg.Upstream.Scheme + "://" + cfg.Upstream.Host,
@@ -279,12 +283,12 @@ func (o *httpOptions) announce(a *app, t *streamable.Tap, h tap.Header, rec *sto
 // announceJSON prints the line of --json.
 func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec *store.Recorder) error {
 	line := jsonListening{
-		V: jsonVersion, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
+		V: text.Version, Type: "listening", URL: t.URL(), Listen: t.Addr().String(), Upstream: h.Upstream, Label: h.Label,
 	}
 	if rec != nil {
 		line.ID, line.Path = h.ID, rec.Path()
 	}
-	return writeJSON(a.stdout, line)
+	return term.WriteJSON(a.stdout, line)
 }
 
 // serveHTTP serves until a signal arrives. The next one ends the process at once.
@@ -344,9 +348,9 @@ func parseUpstream(raw string) (*url.URL, error) {
 	switch {
 	case errors.As(err, &wrong):
 		if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
-			return nil, withHint(fmt.Errorf("invalid server URL %s: http:// or https:// is missing", quote(raw)), "did you mean http://"+raw+"?")
+			return nil, hint.With(fmt.Errorf("invalid server URL %s: http:// or https:// is missing", term.Quote(raw)), "did you mean http://"+raw+"?")
 		}
-		return nil, withHint(fmt.Errorf("invalid server URL: %w", wrong.Err), "use a URL such as http://127.0.0.1:3001/mcp")
+		return nil, hint.With(fmt.Errorf("invalid server URL: %w", wrong.Err), "use a URL such as http://127.0.0.1:3001/mcp")
 	case err != nil:
 		return nil, err
 	}
@@ -357,12 +361,12 @@ func parseUpstream(raw string) (*url.URL, error) {
 		return u, toASCII(u)
 	case "ws", "wss":
 		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
-		return nil, withHint(fmt.Errorf("invalid server URL: the scheme is %s", u.Scheme),
+		return nil, hint.With(fmt.Errorf("invalid server URL: the scheme is %s", u.Scheme),
 			"WebSockets pass too: begin it with "+scheme+":// here, and the URL for the client with ws://")
 	}
-	err = fmt.Errorf("invalid server URL %s: the scheme is neither http nor https", quote(u.Redacted()))
+	err = fmt.Errorf("invalid server URL %s: the scheme is neither http nor https", term.Quote(u.Redacted()))
 	if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
-		return nil, withHint(err, "did you mean http://"+raw+"?")
+		return nil, hint.With(err, "did you mean http://"+raw+"?")
 	}
 	return nil, err
 }
@@ -383,7 +387,7 @@ func toASCII(u *url.URL) error {
 		}
 	}
 	if err != nil || strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return fmt.Errorf("invalid server URL %s: the host is not a valid DNS name", quote(u.Redacted()))
+		return fmt.Errorf("invalid server URL %s: the host is not a valid DNS name", term.Quote(u.Redacted()))
 	}
 	return nil
 }
@@ -394,7 +398,7 @@ func parseHeaders(flag string, list []string) (fields [][2]string, err error) {
 	for i, h := range list {
 		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, withHint(fmt.Errorf("%s: the %s field has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
+			return nil, hint.With(fmt.Errorf("%s: the %s field has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
 		}
 		fields = append(fields, [2]string{name, strings.TrimSpace(value)})
 	}
@@ -442,19 +446,6 @@ func (o *httpOptions) serverTLS() (*tls.Config, error) {
 		return nil, fmt.Errorf("--tls-cert: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
-}
-
-// labelForHost makes a label from the server's host. The rest of the URL may be a
-// secret.
-func labelForHost(u *url.URL) string {
-	label := strings.ToLower(u.Hostname())
-	if port := u.Port(); port != "" {
-		label += ":" + port
-	}
-	if len(label) > maxLabel {
-		label = strings.ToValidUTF8(label[:maxLabel], "")
-	}
-	return label
 }
 
 // explain prints the consequences if other machines can reach the tap.

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/bundle"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 )
@@ -55,10 +57,10 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	isBundle := recording.IsBundle(name)
-	limit, err := parseSize(o.limit)
+	limit, err := term.ParseSize(o.limit)
 	switch {
 	case err == nil && limit > bundle.MaxSize:
-		err = fmt.Errorf("%s is more than the limit of 4 GiB", quote(o.limit))
+		err = fmt.Errorf("%s is more than the limit of 4 GiB", term.Quote(o.limit))
 		fallthrough
 	case err != nil:
 		return fmt.Errorf("--max-size: %w", err)
@@ -89,7 +91,7 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", name, err)
 		if errors.Is(err, bundle.ErrTooLarge) {
-			err = withHint(err, "if you trust it, raise --max-size")
+			err = hint.With(err, "if you trust it, raise --max-size")
 		}
 		return err
 	}

@@ -4,16 +4,15 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/session"
 	"github.com/spf13/cobra"
+
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/store"
 )
 
 const lsLong = `Lists the recordings in the data directory, newest first.
@@ -78,7 +77,7 @@ func lsWord(word string) (func(*store.Info) bool, error) {
 	case "replay":
 		return func(i *store.Info) bool { return i.Header.ReplayOf != "" }, nil
 	}
-	return nil, withHint(fmt.Errorf("unknown word %s", quote(word)), "is:live, is:cut or is:replay")
+	return nil, hint.With(fmt.Errorf("unknown word %s", term.Quote(word)), "is:live, is:cut or is:replay")
 }
 
 func (o *lsOptions) run(a *app, words []string) error {
@@ -113,171 +112,16 @@ func (o *lsOptions) run(a *app, words []string) error {
 		infos = infos[:min(o.limit, len(infos))]
 	}
 	for i := range infos {
-		extendLive(&infos[i], a.now())
+		infos[i].ExtendLive(a.now())
 	}
 	w := bufio.NewWriter(a.stdout)
 	if o.json {
 		for i := range infos {
-			if err := writeJSON(w, newJSONInfo(&infos[i])); err != nil {
+			if err := listing.WriteRecordingJSON(w, &infos[i]); err != nil {
 				return err
 			}
 		}
 		return w.Flush()
 	}
-	return errors.Join(listTable(w, a.palette(), a.width(), a.now().In(a.zone), infos), w.Flush())
-}
-
-// listTable prints the recordings for a person.
-func listTable(w io.Writer, p palette, width int, now time.Time, infos []store.Info) error {
-	cols := []column{
-		{title: "ID"},
-		{title: "STARTED"},
-		{title: "LABEL", least: 12},
-		{title: "SERVER", least: 12, rank: 1},
-		{title: "CLIENT", least: 12, rank: 3},
-		{title: "REVISION", rank: 5},
-		{title: "VIA", rank: 7},
-		{title: "FRAMES", right: true},
-		{title: "ERRORS", right: true, rank: 2},
-		{title: "TIME", right: true, rank: 4},
-		{title: "SIZE", right: true, rank: 6},
-		{title: "STATE"},
-	}
-	var rows [][]cell
-	for i := range infos {
-		info := &infos[i]
-		h, facts := &info.Header, &info.Tally.Facts
-		id := cell{escape(h.ID), bold}
-		if h.ID == "" {
-			id = cell{"-", plain}
-		}
-		label := escape(h.Label)
-		if facts.Probe {
-			label += " (probe)"
-		}
-		if h.ReplayOf != "" {
-			label += " (replay of " + escape(h.ReplayOf) + ")"
-		}
-		if n := info.Tally.Sessions; n > 1 {
-			label += fmt.Sprintf(" (%d sessions)", n)
-		}
-		row := []cell{
-			id, {formatStart(h.Start.In(now.Location()), now), plain}, {label, plain},
-			{party(facts.Server), plain}, {party(facts.Client), plain}, {revision(facts), plain},
-			{escape(h.Transport), dim}, {"", plain}, {"", plain}, {"", plain},
-			{formatSize(info.Size), dim}, {state(info), stateStyle(info)},
-		}
-		if !info.Status.Unreadable() {
-			row[7].text = strconv.FormatUint(info.Tally.Frames.Total(), 10)
-			row[9].text = formatDuration(info.Duration)
-			if n := info.Tally.Errors; n > 0 {
-				row[8] = cell{strconv.FormatUint(n, 10), red}
-			}
-		}
-		rows = append(rows, row)
-	}
-	l := lines{w: w}
-	printTable(&l, p, width, cols, rows)
-	return l.err
-}
-
-// party returns the declared name of a side, escaped.
-func party(p session.Party) string {
-	if p.Version == "" {
-		return escape(p.Name)
-	}
-	return escape(p.Name + " " + p.Version)
-}
-
-// revision returns the protocol revision in use, escaped.
-func revision(f *session.Facts) string {
-	switch {
-	case f.Dialect != "":
-		return "dialect " + escape(f.Dialect)
-	case f.Revision == "" && f.Requested != "":
-		return escape(string(f.Requested)) + "?" // asked for and not agreed
-	}
-	return escape(string(f.Revision))
-}
-
-// state describes the unusual in the state of a recording.
-func state(info *store.Info) string {
-	switch {
-	case info.Status == store.Live:
-		return "live"
-	case info.Status == store.Damaged:
-		return "damaged"
-	case info.Status == store.Denied:
-		return "no permission"
-	case info.Status == store.Cut && len(info.Gaps) > 0:
-		return "cut off, gaps"
-	case info.Status == store.Cut:
-		return "cut off"
-	case len(info.Gaps) > 0:
-		return "gaps"
-	}
-	return ""
-}
-
-func stateStyle(info *store.Info) style {
-	if info.Status == store.Live {
-		return green
-	}
-	return red
-}
-
-// jsonInfo is a recording in `ls --json`. The names are stable.
-type jsonInfo struct {
-	V         int           `json:"v"`
-	Type      string        `json:"type"` // "recording"
-	ID        string        `json:"id"`
-	Path      string        `json:"path"`
-	Label     string        `json:"label"`
-	Start     time.Time     `json:"start"`
-	Transport string        `json:"transport,omitempty"`
-	Command   []string      `json:"command,omitempty"`
-	Dir       string        `json:"dir,omitempty"`
-	Program   string        `json:"program,omitempty"`
-	Platform  string        `json:"platform,omitempty"`
-	Upstream  string        `json:"upstream,omitempty"`
-	ReplayOf  string        `json:"replay_of,omitempty"`
-	Status    string        `json:"status"` // ended, live, cut, damaged or denied
-	Problem   string        `json:"problem,omitempty"`
-	Server    session.Party `json:"server,omitzero"`
-	Client    session.Party `json:"client,omitzero"`
-	Era       string        `json:"era,omitempty"`
-	Revision  string        `json:"revision,omitempty"`
-	Requested string        `json:"requested,omitempty"`
-	Dialect   string        `json:"dialect,omitempty"`
-	Probe     bool          `json:"probe,omitempty"`
-	// Sessions is absent where there are no exchanges, which is one session.
-	Sessions    uint64             `json:"sessions,omitempty"`
-	Frames      uint64             `json:"frames"`
-	FramesOf    session.LaneCounts `json:"frames_by_lane"`
-	Bytes       uint64             `json:"bytes"`
-	BytesOf     session.LaneCounts `json:"bytes_by_lane"`
-	Errors      uint64             `json:"errors"`
-	Gaps        []tap.Range        `json:"gaps,omitempty"`
-	Duration    int64              `json:"duration_ns"`
-	SizeOnDisk  int64              `json:"size_on_disk"`
-	LastFrameNo uint64             `json:"last_seq"`
-}
-
-func newJSONInfo(i *store.Info) jsonInfo {
-	h, t, f := &i.Header, &i.Tally, &i.Tally.Facts
-	j := jsonInfo{
-		V: jsonVersion, Type: "recording", ID: h.ID, Path: i.Path, Label: h.Label, Start: h.Start,
-		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform, Upstream: h.Upstream, ReplayOf: h.ReplayOf,
-		Status: i.Status.String(), Server: f.Server, Client: f.Client, Era: string(f.Era),
-		Revision: string(f.Revision), Requested: string(f.Requested), Dialect: f.Dialect, Probe: f.Probe,
-		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,
-		Gaps: i.Gaps, Duration: int64(i.Duration), SizeOnDisk: i.Size, LastFrameNo: i.Frames,
-	}
-	if h.Transport == "http" {
-		j.Sessions = uint64(t.Sessions)
-	}
-	if i.Err != nil {
-		j.Problem = fmt.Sprint(i.Err)
-	}
-	return j
+	return errors.Join(listing.Recordings(a.printer(w), a.now().In(a.zone), infos), w.Flush())
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/text"
 )
@@ -72,7 +74,8 @@ func (a *app) run(args []string) int {
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
 	a.removeTemp()
-	if err != nil && ctx.Err() != nil {
+	var code exitCode
+	if err != nil && ctx.Err() != nil && !errors.As(err, &code) {
 		err = ctx.Err()
 	}
 	return a.finish(err, exitFailure)
@@ -128,7 +131,7 @@ func (a *app) finish(err error, failure int) int {
 
 // say writes one line to stderr. The line may hold recorded text.
 func (a *app) say(line string) {
-	fmt.Fprintf(a.stderr, "mcptap: %s\n", escape(line))
+	fmt.Fprintf(a.stderr, "mcptap: %s\n", safe.String(line))
 }
 
 // messages returns the texts of an error, one per joined error, each once.
@@ -167,24 +170,12 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// A hinted error has advice for the user.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
-
-// withHint adds advice to an error, which must not be nil.
-func withHint(err error, hint string) error { return hinted{err, hint} }
-
 // hintFor returns the advice of an error, or "".
 func hintFor(err error) string {
-	var h hinted
 	var wrong *text.Error
-	switch {
-	case errors.As(err, &h):
-		return h.hint
+	switch advice := hint.Of(err); {
+	case advice != "":
+		return advice
 	case errors.As(err, &wrong):
 		return wrong.Hint
 	case errors.Is(err, text.ErrNewer):
@@ -195,13 +186,4 @@ func hintFor(err error) string {
 		return "end the client that runs it first"
 	}
 	return ""
-}
-
-// quote quotes recorded or typed text for an error message.
-func quote(s string) string {
-	const most = 200
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return `"` + s + `"`
 }

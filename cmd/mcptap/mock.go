@@ -13,7 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	mockreport "github.com/mcptap/mcptap/mock/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 )
@@ -103,7 +107,7 @@ func (o *mockOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []string) error {
-	if o.report.strict && !cmd.Flags().Changed("repeat") {
+	if o.report.Strict && !cmd.Flags().Changed("repeat") {
 		o.repeat = replay.RepeatError.String()
 	}
 	opt, err := o.options()
@@ -146,7 +150,7 @@ func (o *mockOptions) play(cmd *cobra.Command, ctx context.Context, a *app, arg 
 		return err
 	}
 	if rec.Empty() {
-		return withHint(fmt.Errorf("%s has no session to play", quote(arg)), "`mcptap show` lists its contents")
+		return hint.With(fmt.Errorf("%s has no session to play", term.Quote(arg)), "`mcptap show` lists its contents")
 	}
 	if o.http.listen != "" {
 		return o.serveHTTP(cmd, ctx, a, rec, arg, opt)
@@ -160,10 +164,10 @@ func (o *mockOptions) serveHTTP(cmd *cobra.Command, ctx context.Context, a *app,
 	if err != nil {
 		return err
 	}
-	if err := o.http.serve(ctx, a, rec, mock.ServerOptions{Note: report.note, Over: report.over}); err != nil {
-		return report.end(err)
+	if err := o.http.serve(ctx, a, rec, mock.ServerOptions{Note: report.Note, Over: report.Over}); err != nil {
+		return endMock(report, err)
 	}
-	return errors.Join(report.end(nil), cmd.Context().Err())
+	return errors.Join(endMock(report, nil), cmd.Context().Err())
 }
 
 // serveStdio plays a recording on stdin and stdout.
@@ -172,23 +176,23 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 	if err != nil {
 		return err
 	}
-	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
-	report.over(session)
+	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
+	report.Over(session)
 	if errors.Is(err, context.Canceled) && cmd.Context().Err() == nil {
 		err = nil // a host ends servers so
 	}
-	return report.end(err)
+	return endMock(report, err)
 }
 
 // begin begins the report on a recording.
-func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.Options, scripts ...*replay.Script) (*mockReport, error) {
-	report, err := newMockReport(a, o.report, arg, scripts...)
+func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.Options, scripts ...*replay.Script) (*mockreport.Report, error) {
+	report, err := mockreport.New(o.report.Options, a.say, arg, scripts...)
 	if err != nil {
 		return nil, err
 	}
-	report.watch(&opt)
+	report.Watch(&opt)
 	if recording.IsText(arg) { // others are as they were recorded
-		report.problems(arg, rec)
+		report.Problems(arg, rec)
 	}
 	return report, nil
 }
@@ -235,7 +239,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		return nil, err
 	}
 	if session > 0 && !rec.Only(session) {
-		return nil, fmt.Errorf("%s has no session #%d with messages", quote(path), session)
+		return nil, fmt.Errorf("%s has no session #%d with messages", term.Quote(path), session)
 	}
 	return rec, nil
 }
@@ -292,4 +296,58 @@ func readFaultFile(name string, add func(string) error) error {
 		}
 	}
 	return nil
+}
+
+// mockReportOptions are the flags that say what is reported, and what is a failure.
+type mockReportOptions struct {
+	mockreport.Options
+	force bool
+}
+
+func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.File, "report", "", "write the deviations to `FILE`: text for .txt, JUnit for .xml, else NDJSON")
+	addForce(cmd, &o.force)
+	f.BoolVar(&o.Strict, "strict", false, "fail if the client does anything that is not in the recording")
+	f.BoolVar(&o.Verify, "verify", false, "fail if the client does not send every recorded request")
+}
+
+// whole reports whether the report covers requests that were not sent.
+func (o *mockReportOptions) whole() bool { return o.Verify || o.File != "" }
+
+// check refuses a report that would be written over the recording.
+func (o *mockReportOptions) check(a *app, arg string) error {
+	if o.File == "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(arg, "#")
+	paths := []string{arg, name}
+	if path, err := a.find(arg); err == nil {
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if wholefile.Same(o.File, path) || wholefile.SamePath(o.File, path) {
+			err := fmt.Errorf("--report %s would overwrite the recording %s", term.Quote(o.File), term.Quote(arg))
+			return hint.With(err, "choose another file")
+		}
+	}
+	return checkOutput("--report", o.File, o.force)
+}
+
+// unread is the verdict of a run that was ended before anything could be played.
+func (o *mockReportOptions) unread(a *app) error {
+	if !o.whole() {
+		return nil
+	}
+	a.say("mock: interrupted while loading the recording")
+	return exitCode(exitNo)
+}
+
+// endMock ends the report of a run that ended with err.
+func endMock(r *mockreport.Report, err error) error {
+	failed, err := r.End(err)
+	if failed {
+		return exitCode(exitNo)
+	}
+	return err
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/mock"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // mockHTTPOptions are the flags of serving HTTP.
@@ -31,7 +34,7 @@ func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
 func (o *mockHTTPOptions) check() error {
 	switch {
 	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):
-		return withHint(errors.New("--fault cut=N, --name and --json require HTTP"), "add --listen 127.0.0.1:0")
+		return hint.With(errors.New("--fault cut=N, --name and --json require HTTP"), "add --listen 127.0.0.1:0")
 	}
 	return nil
 }
@@ -113,6 +116,6 @@ func (o *mockHTTPOptions) announce(a *app, line jsonMockListening) error {
 		fmt.Fprintln(w, line.URL)
 		return w.Flush()
 	}
-	line.V, line.Type = jsonVersion, "listening"
-	return errors.Join(writeJSON(w, line), w.Flush())
+	line.V, line.Type = text.Version, "listening"
+	return errors.Join(term.WriteJSON(w, line), w.Flush())
 }

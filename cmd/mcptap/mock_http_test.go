@@ -84,9 +84,11 @@ func TestMockListens(t *testing.T) {
 	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"sent_requests":1,`) {
 		t.Error(err, b)
 	}
-	r = startMock(t, text)
-	if code := r.stop(syscall.SIGINT); code != 130 {
-		t.Errorf("exit code %d\n%s", code, r.stderr)
+	for want, args := range map[int][]string{130: nil, 1: {"--verify"}} { // a failure outranks Ctrl-C
+		r = startMock(t, append([]string{text}, args...)...)
+		if code := r.stop(syscall.SIGINT); code != want {
+			t.Errorf("%v: exit code %d, want %d\n%s", args, code, want, r.stderr)
+		}
 	}
 }
 

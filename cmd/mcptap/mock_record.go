@@ -13,8 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	mockreport "github.com/mcptap/mcptap/mock/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
@@ -60,13 +63,13 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 	case err != nil || also != nil:
 		return errors.Join(err, also)
 	case !slices.Contains([]string{recordNone, recordOnce, recordNew, recordAll}, mode):
-		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", quote(mode))
+		return fmt.Errorf("--record: unknown mode %s (want none, once, new or all)", term.Quote(mode))
 	case to != "" && len(command) > 0:
 		return errors.New("--to and a command cannot be combined")
 	case mode != recordNone && len(command) == 0 && to == "":
-		return withHint(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
+		return hint.With(fmt.Errorf("--record %s needs the command of a server", mode), "`mcptap mock session.mcptap --record "+mode+" -- npx -y @modelcontextprotocol/server-everything`")
 	case !cmd.Flags().Changed("record") && (len(command) > 0 || to != ""):
-		return withHint(errors.New("-- CMD and --to require --record"), "add --record new to record missing responses")
+		return hint.With(errors.New("-- CMD and --to require --record"), "add --record new to record missing responses")
 	}
 	return nil
 }
@@ -75,7 +78,7 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	for _, flag := range []string{"header", "ca-file", "transport"} {
 		if o.at.to == "" && cmd.Flags().Changed(flag) {
-			return withHint(fmt.Errorf("--%s requires --to", flag), "add --to URL")
+			return hint.With(fmt.Errorf("--%s requires --to", flag), "add --to URL")
 		}
 	}
 	if o.at.to == "" {
@@ -140,7 +143,7 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 func (a *app) recordTarget(arg string) (string, error) {
 	if _, err := os.Stat(arg); err == nil {
 		if recording.IsBundle(arg) {
-			return "", withHint(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
+			return "", hint.With(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
 		}
 		return arg, nil
 	}
@@ -151,7 +154,7 @@ func (a *app) recordTarget(arg string) (string, error) {
 	case ".mcptap", ".ndjson", ".txtar":
 		return arg, nil
 	}
-	return "", withHint(fmt.Errorf("%s is neither a recording nor a file name for one", quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
+	return "", hint.With(fmt.Errorf("%s is neither a recording nor a file name for one", term.Quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
 }
 
 // How long a live server may take for what it still owes when the client has ended its
@@ -178,11 +181,11 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	if err != nil {
 		return err
 	}
-	report, err := newMockReport(a, o.report, arg, rec.Script)
+	report, err := mockreport.New(o.report.Options, a.say, arg, rec.Script)
 	if err != nil {
 		return err
 	}
-	report.watch(&opt)
+	report.Watch(&opt)
 	finish := func() error {
 		defer live.Close()
 		added := live.Added()
@@ -192,25 +195,25 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		return o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew)
 	}
 	if o.http.listen != "" {
-		return report.end(o.extendHTTP(ctx, a, rec, report, live, finish))
+		return endMock(report, o.extendHTTP(ctx, a, rec, report, live, finish))
 	}
-	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.note)
-	report.over(session)
+	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
+	report.Over(session)
 	if ctx.Err() != nil {
 		err = nil // a host ends servers so
 	}
-	return report.end(errors.Join(err, finish()))
+	return endMock(report, errors.Join(err, finish()))
 }
 
 // extendHTTP serves the client over HTTP until the run is interrupted. It keeps serving
 // after the session has ended, because the program that started it expects a server,
 // and reports to clients that the session has ended.
-func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockReport, live *mock.Live, finish func() error) error {
+func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockreport.Report, live *mock.Live, finish func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over, served := make(chan struct{}), make(chan error, 1)
-	opt := mock.ServerOptions{Note: report.note, Live: live, Over: func(s *replay.Session) {
-		report.over(s)
+	opt := mock.ServerOptions{Note: report.Note, Live: live, Over: func(s *replay.Session) {
+		report.Over(s)
 		close(over)
 	}}
 	go func() { served <- o.http.serve(ctx, a, rec, opt) }()
@@ -236,7 +239,7 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 		return nil, err
 	}
 	if scripts := rec.Scripts(); len(scripts) > 1 {
-		return nil, fmt.Errorf("%s has %d sessions; --record new needs a recording with one", quote(arg), len(scripts))
+		return nil, fmt.Errorf("%s has %d sessions; --record new needs a recording with one", term.Quote(arg), len(scripts))
 	}
 	return rec, nil
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/recording"
@@ -52,7 +54,7 @@ func publishIfAnswered(ctx context.Context, made, target string, command []strin
 	case answered, !asked && !failed:
 		return nil
 	}
-	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", quote(strings.Join(command, " ")), ended)
+	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", term.Quote(strings.Join(command, " ")), ended)
 	return coded{err, exitNo}
 }
 
@@ -99,7 +101,7 @@ func (o *mockRecordOptions) keep(
 	}
 	header := new(stdioOptions).header(command)
 	if u := o.tap.Upstream; u != nil { // what stands behind its origin may be a secret
-		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labelForHost(u), ""
+		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labels.ForHost(u), ""
 	}
 	header.ID, header.Start = store.NewID(), a.now().UTC()
 	none := func(func(tap.Frame, error) bool) {}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 )
@@ -54,9 +57,9 @@ func (a *app) removeTemp() {
 // labelOf returns the label of a recording that has none.
 func labelOf(command []string, file string) string {
 	if len(command) > 0 {
-		return labelFor(command)
+		return labels.For(command)
 	}
-	return tidyName(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	return labels.Tidy(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 }
 
 // errWhole is for commands that take no part of a recording.
@@ -71,7 +74,7 @@ func (a *app) find(arg string) (string, error) {
 	}
 	path, session, err := store.Resolve(dir, arg)
 	if err == nil && session > 0 {
-		err = fmt.Errorf("%s: this %w", quote(arg), errWhole)
+		err = fmt.Errorf("%s: this %w", term.Quote(arg), errWhole)
 	}
 	a.noteLabel(arg, path)
 	return path, err
@@ -87,7 +90,7 @@ func (a *app) noteLabel(arg, path string) {
 	}
 	a.noted = append(a.noted, arg)
 	if same := store.Labelled(dir, label); len(same) > 1 && same[0].Path == path {
-		a.say(fmt.Sprintf("label %s: %d recordings have it, using the newest, %s", quote(label), len(same), same[0].Header.ID))
+		a.say(fmt.Sprintf("label %s: %d recordings have it, using the newest, %s", term.Quote(label), len(same), same[0].Header.ID))
 	}
 }
 
@@ -115,9 +118,9 @@ func checkOutput(flag, name string, force bool) error {
 	case name == "" || name == "-" || err != nil:
 		return nil
 	case info.IsDir():
-		return fmt.Errorf("%s: %s is a directory (name a file)", flag, quote(name))
+		return fmt.Errorf("%s: %s is a directory (name a file)", flag, term.Quote(name))
 	case force || !info.Mode().IsRegular():
 		return nil
 	}
-	return withHint(fmt.Errorf("%s: %s already exists", flag, quote(name)), "use --force to overwrite it")
+	return hint.With(fmt.Errorf("%s: %s already exists", flag, term.Quote(name)), "use --force to overwrite it")
 }

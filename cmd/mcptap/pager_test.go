@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/term"
 )
 
 func TestPagerCommand(t *testing.T) {
@@ -14,7 +16,7 @@ func TestPagerCommand(t *testing.T) {
 		set   bool
 		want  string
 	}{{"more", true, "more"}, {"cat", true, ""}, {"", true, ""}, {"less -S", true, "less -S"}} {
-		if got := pagerCommand(c.pager, c.set); got != c.want {
+		if got := term.PagerCommand(c.pager, c.set); got != c.want {
 			t.Errorf("PAGER=%s, set %v: %q, want %q", c.pager, c.set, got, c.want)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 )
 
@@ -56,10 +58,10 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	lock, err := c.newLock(a)
 	if err != nil {
-		return fmt.Errorf("pin %s: %w", quote(arg), err)
+		return fmt.Errorf("pin %s: %w", term.Quote(arg), err)
 	}
 	if lock.Empty() {
-		return withHint(fmt.Errorf("pin %s: the server offers nothing in this recording", quote(arg)), "record a session in which the client requests tools/list")
+		return hint.With(fmt.Errorf("pin %s: the server offers nothing in this recording", term.Quote(arg)), "record a session in which the client requests tools/list")
 	}
 	if missing := lock.Missing(); len(missing) > 0 {
 		a.say(fmt.Sprintf("warning: the recording does not have all of %s: what is missing is not pinned", strings.Join(missing, ", ")))
@@ -72,7 +74,7 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	if _, err := readLock(o.output); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return withHint(fmt.Errorf("-o: %w", err), "it is not overwritten; choose another file")
+		return hint.With(fmt.Errorf("-o: %w", err), "it is not overwritten; choose another file")
 	}
 	return writeLock(o.output, lock)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/prune"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -38,18 +40,18 @@ func shelf() []store.Info {
 }
 
 func TestPruneChoose(t *testing.T) {
-	older := func(d time.Duration) pruneRules { return pruneRules{hasOlder: true, older: d} }
-	keep := func(r pruneRules, n int) pruneRules {
-		r.hasKeep, r.keep = true, n
+	older := func(d time.Duration) prune.Rules { return prune.Rules{HasOlder: true, Older: d} }
+	keep := func(r prune.Rules, n int) prune.Rules {
+		r.HasKeep, r.Keep = true, n
 		return r
 	}
-	size := func(r pruneRules, n int64) pruneRules {
-		r.hasSize, r.size = true, n
+	size := func(r prune.Rules, n int64) prune.Rules {
+		r.HasSize, r.Size = true, n
 		return r
 	}
 	for _, c := range []struct {
 		name  string
-		rules pruneRules
+		rules prune.Rules
 		label string
 		want  string // the oldest first
 		over  int64
@@ -57,32 +59,32 @@ func TestPruneChoose(t *testing.T) {
 		{"age counts from the end", older(7 * day), "", "f older_than, c older_than", 0},
 		{"all ages", older(0), "", "f older_than, long older_than, c older_than, b older_than", 0},
 		{"nothing that old", older(400 * day), "", "", 0},
-		{"keep some", keep(pruneRules{}, 2), "", "f keep_last, long keep_last, c keep_last", 0},
-		{"keep all", keep(pruneRules{}, 50), "", "", 0},
-		{"keep none but what is live", keep(pruneRules{}, 0), "", "f keep_last, long keep_last, c keep_last, b keep_last, soon keep_last", 0},
-		{"the oldest by size", size(pruneRules{}, 100), "", "f max_size, long max_size", 0},
-		{"exactly the size", size(pruneRules{}, 160), "", "", 0},
-		{"a byte too many", size(pruneRules{}, 159), "", "f max_size", 0},
-		{"what is live is too large by itself", size(pruneRules{}, 10), "", "f max_size, long max_size, c max_size, b max_size, soon max_size", 47},
+		{"keep some", keep(prune.Rules{}, 2), "", "f keep_last, long keep_last, c keep_last", 0},
+		{"keep all", keep(prune.Rules{}, 50), "", "", 0},
+		{"keep none but what is live", keep(prune.Rules{}, 0), "", "f keep_last, long keep_last, c keep_last, b keep_last, soon keep_last", 0},
+		{"the oldest by size", size(prune.Rules{}, 100), "", "f max_size, long max_size", 0},
+		{"exactly the size", size(prune.Rules{}, 160), "", "", 0},
+		{"a byte too many", size(prune.Rules{}, 159), "", "f max_size", 0},
+		{"what is live is too large by itself", size(prune.Rules{}, 10), "", "f max_size, long max_size, c max_size, b max_size, soon max_size", 47},
 		{"age, then size", size(older(30*day), 100), "", "f older_than, long max_size", 0},
 		{"age makes it fit", size(older(30*day), 120), "", "f older_than", 0},
 		{"the last are kept from age", keep(older(0), 3), "", "f older_than, long older_than", 0},
-		{"the last are kept from size", keep(size(pruneRules{}, 10), 3), "", "f max_size, long max_size", 80},
-		{"only with a label", keep(pruneRules{}, 1), "files", "f keep_last", 0},
+		{"the last are kept from size", keep(size(prune.Rules{}, 10), 3), "", "f max_size, long max_size", 80},
+		{"only with a label", keep(prune.Rules{}, 1), "files", "f keep_last", 0},
 		{"a pattern, also over a slash", older(0), "we*", "long older_than, b older_than", 0},
 		{"no such label", older(0), "nope", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			all := prunable(shelf(), c.label)
-			chosen := c.rules.choose(all, testNow)
+			all := prune.Candidates(shelf(), c.label)
+			chosen := c.rules.Choose(all, testNow)
 			var got []string
 			for _, p := range chosen {
-				got = append(got, p.Header.ID+" "+p.reason.String())
+				got = append(got, p.Header.ID+" "+p.Reason.String())
 			}
 			if s := strings.Join(got, ", "); s != c.want {
 				t.Errorf("got  %s\nwant %s", s, c.want)
 			}
-			if over := c.rules.over(all, chosen); over != c.over {
+			if over := c.rules.Over(all, chosen); over != c.over {
 				t.Errorf("%d too much stays, want %d", over, c.over)
 			}
 		})
@@ -95,20 +97,20 @@ func TestPruneProtects(t *testing.T) {
 	for keep := range 9 {
 		for _, age := range []time.Duration{0, 3 * day, 45 * day} {
 			for size := int64(0); size < 200; size += 9 {
-				r := pruneRules{hasKeep: keep < 8, keep: keep, hasOlder: age > 0, older: age, hasSize: size > 0, size: size}
-				all := prunable(shelf(), "")
-				chosen := r.choose(all, testNow)
+				r := prune.Rules{HasKeep: keep < 8, Keep: keep, HasOlder: age > 0, Older: age, HasSize: size > 0, Size: size}
+				all := prune.Candidates(shelf(), "")
+				chosen := r.Choose(all, testNow)
 				stays := len(all) - len(chosen)
 				for i, p := range all {
-					goes := slices.ContainsFunc(chosen, func(c pruned) bool { return c.Path == p.Path })
-					if goes && (p.Status == store.Live || r.hasKeep && i < keep || p.Header.ID == "timeless") {
+					goes := slices.ContainsFunc(chosen, func(c prune.Candidate) bool { return c.Path == p.Path })
+					if goes && (p.Status == store.Live || r.HasKeep && i < keep || p.Header.ID == "timeless") {
 						t.Fatalf("%+v: %s goes", r, p.Header.ID)
 					}
-					if !goes && r.over(all, chosen) > 0 && !r.protects(all, i) {
+					if !goes && r.Over(all, chosen) > 0 && !r.Protects(all, i) {
 						t.Fatalf("%+v: %s stays although it is too much", r, p.Header.ID)
 					}
 				}
-				if r.hasKeep && stays < min(keep, len(all)) {
+				if r.HasKeep && stays < min(keep, len(all)) {
 					t.Fatalf("%+v: only %d stay", r, stays)
 				}
 			}
@@ -120,12 +122,12 @@ func TestParseAge(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30d": 30 * day, "12h": 12 * time.Hour, "2w": 14 * day, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "0d": 0, "5s": 5 * time.Second,
 	} {
-		if got, err := parseAge(text); got != want || err != nil {
+		if got, err := prune.ParseAge(text); got != want || err != nil {
 			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "30", "d", "-1d", "1.5d", "30 d", "1y", "1mo", "99999999999999999999d", "300000d", "9999999w9999999w", "١d", "1d2"} {
-		if got, err := parseAge(text); err == nil {
+		if got, err := prune.ParseAge(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		} else if !strings.Contains(err.Error(), "(want a number with a unit, such as 30d, 12h or 2w)") {
 			t.Error(err)
@@ -151,8 +153,8 @@ func shelve(t *testing.T, dir, id, label string, ago time.Duration, payload int)
 	return path
 }
 
-// prune runs the command on a directory and returns what it prints.
-func prune(t *testing.T, a *app, dir string, want int, flags ...string) {
+// runPrune runs the command on a directory and returns what it prints.
+func runPrune(t *testing.T, a *app, dir string, want int, flags ...string) {
 	t.Helper()
 	if code := a.run(append([]string{"prune", "--dir", dir}, flags...)); code != want {
 		t.Errorf("exit %d, want %d: %s", code, want, a.stdout)
@@ -193,18 +195,17 @@ func TestPruneTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := pruneRules{hasOlder: true, older: 30 * day}
-	chosen := rules.choose(prunable(infos, ""), testNow)
+	rules := prune.Rules{HasOlder: true, Older: 30 * day}
+	chosen := rules.Choose(prune.Candidates(infos, ""), testNow)
 	for i := range chosen {
 		chosen[i].Size = 123456 // on any file system
 	}
 	for _, width := range []int{80, 140} {
 		var out strings.Builder
-		l := lines{w: &out}
-		pruneTable(&l, palette{}, width, testNow, chosen)
+		prune.Table(&term.Printer{W: &out, Width: width}, testNow, chosen)
 		golden(t, fmt.Sprintf("prune-%d.txt", width), []byte(out.String()))
 		for line := range strings.Lines(out.String()) {
-			if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+			if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {
 				t.Errorf("at %d columns a line has %d: %s", width, w, line)
 			}
 		}
@@ -224,12 +225,12 @@ func TestPrune(t *testing.T) {
 	const all = "00000001 00000002 00000003 00000004 notes"
 
 	a, out := testApp(nil)
-	prune(t, a, dir, 2, "--older-than", "30d")
+	runPrune(t, a, dir, 2, "--older-than", "30d")
 	if s := out.String(); !strings.Contains(s, "not a terminal") || left(t, dir) != all {
 		t.Errorf("%s: %s", left(t, dir), s)
 	}
 	a, out = testApp(nil)
-	prune(t, a, dir, 0, "--older-than", "30d", "--dry-run")
+	runPrune(t, a, dir, 0, "--older-than", "30d", "--dry-run")
 	if s := out.String(); strings.Count(s, "\n") != 3 || !strings.Contains(s, "00000002  Oct 21 10:00  files ") || !strings.Contains(s, "ended 30d ago") || left(t, dir) != all {
 		t.Errorf("%s: %s", left(t, dir), s)
 	}
@@ -245,7 +246,7 @@ func TestPrune(t *testing.T) {
 		{[]string{"--max-size", "0"}, "notes"},
 	} {
 		a, _ := testApp(nil)
-		prune(t, a, dir, 0, append(c.flags, "--yes")...)
+		runPrune(t, a, dir, 0, append(c.flags, "--yes")...)
 		if got := left(t, dir); got != c.left {
 			t.Errorf("after %v: %s, want %s", c.flags, got, c.left)
 		}
@@ -273,7 +274,7 @@ func TestPruneUsage(t *testing.T) {
 		{[]string{"--keep-last", "0", "all"}, `mcptap prune takes no argument "all"`},
 	} {
 		a, out := testApp(nil)
-		prune(t, a, dir, 2, append(c.flags, "--yes")...)
+		runPrune(t, a, dir, 2, append(c.flags, "--yes")...)
 		if !strings.Contains(out.String(), c.want) {
 			t.Errorf("%v: %s, want %s", c.flags, out, c.want)
 		}
@@ -285,7 +286,7 @@ func TestPruneUsage(t *testing.T) {
 
 func TestPruneNothingThere(t *testing.T) {
 	a, out := testApp(nil)
-	prune(t, a, filepath.Join(t.TempDir(), "none"), 0, "--keep-last", "0", "--yes")
+	runPrune(t, a, filepath.Join(t.TempDir(), "none"), 0, "--keep-last", "0", "--yes")
 	if !strings.HasPrefix(out.String(), "mcptap: nothing to remove in ") {
 		t.Error(out)
 	}

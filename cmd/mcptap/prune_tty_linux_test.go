@@ -55,7 +55,7 @@ func TestPruneAsks(t *testing.T) {
 			if _, err := person.WriteString(c.typed); err != nil {
 				t.Fatal(err)
 			}
-			prune(t, a, dir, c.code, "--older-than", "1w")
+			runPrune(t, a, dir, c.code, "--older-than", "1w")
 			if got := left(t, dir); got != c.left {
 				t.Errorf("left: %s, want %s", got, c.left)
 			}

@@ -13,11 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 const redactLong = `Copies a recording and replaces secrets by pseudonyms. Equal secrets get equal
@@ -86,10 +90,10 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	switch {
 	case o.check == (o.out != ""):
 		err := errors.New("mcptap redact needs either -o FILE or --check")
-		return withHint(err, "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
+		return hint.With(err, "`mcptap redact "+arg+" -o redacted"+store.Ext+"`")
 	case o.out != "" && !strings.HasSuffix(o.out, store.Ext):
-		err := fmt.Errorf("-o: %s does not have the extension of a recording", quote(o.out))
-		return withHint(err, "use "+store.Ext+"; `mcptap export` converts it to text")
+		err := fmt.Errorf("-o: %s does not have the extension of a recording", term.Quote(o.out))
+		return hint.With(err, "use "+store.Ext+"; `mcptap export` converts it to text")
 	}
 	if err := checkOutput("-o", o.out, o.force); err != nil {
 		return err
@@ -129,7 +133,7 @@ func (f *redactFlags) options(flag string) (redact.Options, error) {
 	for _, text := range f.rules {
 		rule, err := redact.ParseRule(text)
 		if err != nil {
-			return opt, withHint(fmt.Errorf("%s: %w", flag, err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
+			return opt, hint.With(fmt.Errorf("%s: %w", flag, err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
 		}
 		opt.Rules = append(opt.Rules, rule)
 	}
@@ -188,10 +192,10 @@ type jsonRedaction struct {
 // report prints what was found.
 func (o *redactOptions) report(a *app, found []redact.Finding) error {
 	w := bufio.NewWriter(a.stdout)
-	var rows [][]cell
+	var rows [][]term.Cell
 	for _, f := range found {
 		if o.json {
-			if err := writeJSON(w, jsonRedaction{jsonVersion, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
+			if err := term.WriteJSON(w, jsonRedaction{text.Version, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
 				return err
 			}
 		}
@@ -199,16 +203,16 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 		if f.First > 0 {
 			first = strconv.FormatUint(f.First, 10)
 		}
-		rows = append(rows, []cell{{escape(f.Rule), plain}, {strconv.FormatUint(f.Times, 10), plain}, {first, dim}, {escape(f.Where), plain}})
+		rows = append(rows, []term.Cell{{Text: safe.String(f.Rule), Style: term.Plain}, {Text: strconv.FormatUint(f.Times, 10), Style: term.Plain}, {Text: first, Style: term.Dim}, {Text: safe.String(f.Where), Style: term.Plain}})
 	}
-	l := lines{w: w}
+	l := a.printer(w)
 	if len(rows) == 0 {
 		a.say("no secrets found")
 	} else if !o.json {
-		cols := []column{{title: "RULE"}, {title: "TIMES", right: true}, {title: "FIRST", right: true, rank: 1}, {title: "WHERE", least: 20}}
-		printTable(&l, a.palette(), a.width(), cols, rows)
+		cols := []term.Column{{Title: "RULE"}, {Title: "TIMES", Right: true}, {Title: "FIRST", Right: true, Rank: 1}, {Title: "WHERE", Least: 20}}
+		l.Table(cols, rows)
 	}
-	if err := errors.Join(l.err, w.Flush()); err != nil {
+	if err := errors.Join(l.Err, w.Flush()); err != nil {
 		return err
 	}
 	if o.check && len(found) > 0 {
@@ -277,7 +281,7 @@ func redactKey(file string) ([]byte, error) {
 		return nil, fmt.Errorf("--key-file: %w", err)
 	}
 	if len(key) < 16 {
-		return nil, withHint(fmt.Errorf("--key-file: %s has only %d bytes", quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
+		return nil, hint.With(fmt.Errorf("--key-file: %s has only %d bytes", term.Quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
 	}
 	return key, nil
 }

@@ -11,7 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
@@ -85,18 +89,18 @@ func newReplay(a *app) *cobra.Command {
 
 // replayWords separates the recording from the command of the server.
 func replayWords(cmd *cobra.Command, args []string, to string) (rec string, command []string, err error) {
-	hint := "usage: `" + cmd.UseLine() + "`"
+	advice := "usage: `" + cmd.UseLine() + "`"
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 {
 		dash = len(args)
 	}
 	switch words := args[:dash]; {
 	case len(words) == 0:
-		return "", nil, withHint(errors.New("mcptap replay needs a recording"), hint)
+		return "", nil, hint.With(errors.New("mcptap replay needs a recording"), advice)
 	case len(words) > 1:
-		return "", nil, withHint(fmt.Errorf("mcptap replay takes no argument %s", quote(words[1])), "the server's command follows --: "+hint)
+		return "", nil, hint.With(fmt.Errorf("mcptap replay takes no argument %s", term.Quote(words[1])), "the server's command follows --: "+advice)
 	case to == "" && len(args) == dash:
-		return "", nil, withHint(errors.New("mcptap replay needs a server"), "its command after --, or its URL with --to")
+		return "", nil, hint.With(errors.New("mcptap replay needs a server"), "its command after --, or its URL with --to")
 	case to != "" && len(args) > dash:
 		return "", nil, errors.New("--to and a command cannot be combined")
 	}
@@ -142,11 +146,11 @@ func (o *replayOptions) check() (play client.Options, err error) {
 	case o.timeout <= 0:
 		return play, errors.New("--timeout must be positive")
 	case o.revision != "" && !slices.Contains(replayRevisions(), o.revision):
-		return play, withHint(fmt.Errorf("--revision: unknown revision %s", quote(o.revision)), strings.Join(replayRevisions(), ", "))
+		return play, hint.With(fmt.Errorf("--revision: unknown revision %s", term.Quote(o.revision)), strings.Join(replayRevisions(), ", "))
 	case o.yes && !o.update:
 		return play, errors.New("--yes requires --update")
 	case len(o.set) > 0 && o.diff.only == "":
-		return play, withHint(errors.New("--set requires --only, which selects the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
+		return play, hint.With(errors.New("--set requires --only, which selects the calls to change"), `--only '#14' --set 'params.arguments.city="Oslo"'`)
 	case len(o.set) > 0 && (o.diff.out != "" || o.diff.format != "" && o.diff.format != "text"):
 		return play, errors.New("--set cannot be combined with --format or --output")
 	case o.update && o.noSave:
@@ -163,7 +167,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	if err != nil {
 		return err
 	}
-	if o.update && !o.yes && (!isTerminal(a.stdin) || !isTerminal(a.stderr)) {
+	if o.update && !o.yes && (!term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr)) {
 		return errors.New("not a terminal: pass --yes to confirm --update")
 	}
 	opt, set, err := o.diff.check()
@@ -171,9 +175,9 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	opt.Check = ctx.Err
-	r := replayer{o: o, a: a, ctx: ctx, d: differ{a: a, ctx: ctx, opt: opt, set: &set}, play: play}
+	r := replayer{o: o, a: a, ctx: ctx, d: load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}, play: play}
 	if o.diff.only != "" {
-		if r.d.only, err = a.parseOnly(o.diff.only); err != nil {
+		if r.d.Only, err = a.parseOnly(o.diff.only); err != nil {
 			return err
 		}
 	}
@@ -210,27 +214,27 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 
 // report compares the two recordings and writes the report.
 func (r *replayer) report(set *diffreport.Set) error {
-	r.d.only = nil // the calls were chosen in the first one
-	r.d.opt.Lost = lostRequests(r.notes)
-	made, err := r.d.open(r.made)
+	r.d.Only = nil // the calls were chosen in the first one
+	r.d.Opt.Lost = lostRequests(r.notes)
+	made, err := r.d.Load(r.made)
 	if err != nil {
 		return err
 	}
-	bs, err := r.d.sessions(made)
+	bs, err := r.d.Sessions(made)
 	if err != nil {
 		return err
 	}
-	more, err := r.d.baselines(r.o.diff.baselines)
+	more, err := r.d.Baselines(r.o.diff.baselines)
 	if err != nil {
 		return err
 	}
-	if err := r.d.pairs(r.old, bs, more); err != nil {
+	if err := r.d.Pairs(r.old, bs, more); err != nil {
 		return err
 	}
 	if err := r.o.diff.write(r.a, set, r.head()); err != nil {
 		return err
 	}
-	r.o.diff.warn(r.a, &r.d.opt)
+	r.o.diff.warn(r.a, &r.d.Opt)
 	if r.o.update && r.differs(set) {
 		return r.update()
 	}
@@ -269,7 +273,7 @@ func (r *replayer) update() error {
 		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return exitCode(exitNo)
 	}
-	if !r.o.yes && !r.a.ask("Replace "+escape(r.from.name)+" by the new recording?") {
+	if !r.o.yes && !r.a.ask("Replace "+safe.String(r.from.Name)+" by the new recording?") {
 		r.a.say("nothing was replaced")
 		return exitCode(exitNo)
 	}
@@ -278,7 +282,7 @@ func (r *replayer) update() error {
 		return err
 	}
 	made.SetMaxRaw(math.MaxInt64)
-	if r.from.text {
+	if r.from.Text {
 		err = recording.SaveText(r.ctx, r.arg, made)
 	} else {
 		err = r.rewriteRecording(made)
@@ -296,8 +300,8 @@ func (r *replayer) rewriteRecording(made *store.Recording) error {
 		return err
 	}
 	h := info.Header
-	h.ID, h.Label = r.from.info.Header.ID, r.from.info.Header.Label
-	return recording.Save(r.from.path, func(name string) error {
+	h.ID, h.Label = r.from.Info.Header.ID, r.from.Info.Header.Label
+	return recording.Save(r.from.Path, func(name string) error {
 		return recording.Copy(r.ctx, name, h, made, nil)
 	})
 }

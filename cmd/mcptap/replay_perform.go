@@ -5,19 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"runtime"
 	"strings"
 
 	"github.com/mcptap/mcptap/diff"
+	"github.com/mcptap/mcptap/diff/load"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/streamable"
+	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A replayer plays a recording to a server and compares the result.
@@ -25,11 +29,11 @@ type replayer struct {
 	o    *replayOptions
 	a    *app
 	ctx  context.Context
-	d    differ
+	d    load.Differ
 	play client.Options
 
 	arg      string
-	from     *compared
+	from     *load.Recording
 	plan     *client.Plan // nil once it was played
 	requests int          // in the plan
 	old      []*diff.Session
@@ -48,17 +52,17 @@ type replayer struct {
 // read reads the recording, for the plan and the comparison.
 func (r *replayer) read(name string) (err error) {
 	if r.arg, r.from, err = name, nil, nil; isDir(name) {
-		return withHint(fmt.Errorf("%s is a directory", quote(name)), "name a recording or an export")
+		return hint.With(fmt.Errorf("%s is a directory", term.Quote(name)), "name a recording or an export")
 	}
 	if r.o.update && recording.IsBundle(name) {
 		err := errors.New("--update cannot replace the recording in a bundle")
-		return withHint(err, "`mcptap import` makes a recording of it")
+		return hint.With(err, "`mcptap import` makes a recording of it")
 	}
-	if r.from, err = r.d.open(name); err != nil {
+	if r.from, err = r.d.Load(name); err != nil {
 		return err
 	}
-	ahead := frameCache{from: r.from} // one read for many: to read one frame takes as long
-	planner := client.NewPlanner(ahead.get)
+	ahead := load.FrameCache{From: r.from} // one read for many: to read one frame takes as long
+	planner := client.NewPlanner(ahead.Get)
 	seen := planner.Add
 	if r.chosen != nil {
 		seen = func(e *session.Entry, marked bool) {
@@ -66,23 +70,23 @@ func (r *replayer) read(name string) (err error) {
 			r.choose(e, marked)
 		}
 	}
-	if r.old, err = r.d.read(r.from, seen); err != nil {
+	if r.old, err = r.d.Read(r.from, seen); err != nil {
 		return err
 	}
-	if err := r.d.checkOnly(r.o.diff.only); err != nil {
+	if err := checkOnly(r.d.Only, r.o.diff.only); err != nil {
 		return err
 	}
 	if len(r.old) > 1 {
-		return withHint(fmt.Errorf("%s has %s; name one to play", quote(name), plural(len(r.old), "session", "sessions")),
+		return hint.With(fmt.Errorf("%s has %s; name one to play", term.Quote(name), term.Plural(len(r.old), "session", "sessions")),
 			"such as "+name+"#1")
 	}
-	if r.o.update && r.from.session > 0 {
-		return withHint(errors.New("--update would also replace the other sessions of the recording"),
+	if r.o.update && r.from.Session > 0 {
+		return hint.With(errors.New("--update would also replace the other sessions of the recording"),
 			"`mcptap export "+name+" -o FILE` writes one session")
 	}
-	r.plan = planner.Plan(r.d.only != nil)
+	r.plan = planner.Plan(r.d.Only != nil)
 	if r.requests = r.plan.Requests(); r.plan.Steps() == 0 {
-		return withHint(fmt.Errorf("%s has no session to play", quote(name)), "`mcptap show` lists its contents")
+		return hint.With(fmt.Errorf("%s has no session to play", term.Quote(name)), "`mcptap show` lists its contents")
 	}
 	return nil
 }
@@ -129,18 +133,18 @@ func (r *replayer) unreached(e *client.ReachError) error {
 		to = u.Redacted()
 	}
 	text := e.Error()
-	hint := "check that it is running, and its address"
+	advice := "check that it is running, and its address"
 	switch {
 	case e.Status >= 300 && e.Status < 400 && e.Location != "":
-		hint = "it points to " + e.Location
+		advice = "it points to " + e.Location
 	case e.Status == 401 || e.Status == 403:
-		hint = "add a token with --header 'Authorization: Bearer …'"
+		advice = "add a token with --header 'Authorization: Bearer …'"
 	case e.Status == 404 || e.Status == 405:
-		hint = "check the path: usually /mcp, or /sse for HTTP+SSE (--transport sse)"
+		advice = "check the path: usually /mcp, or /sse for HTTP+SSE (--transport sse)"
 	case e.Status > 0:
-		hint = "check the URL, or set --transport"
+		advice = "check the URL, or set --transport"
 	case strings.Contains(text, "certificate"):
-		hint = "use --ca-file for a private certificate authority"
+		advice = "use --ca-file for a private certificate authority"
 	}
 	if e.Status > 0 {
 		text = "the server at " + to + " did not open a session: " + text
@@ -148,20 +152,20 @@ func (r *replayer) unreached(e *client.ReachError) error {
 		_, why, _ := strings.Cut(text, " could not be reached: ")
 		text = "the server at " + to + " could not be reached: " + why
 	}
-	return withHint(fmt.Errorf("--to: %s", text), hint)
+	return hint.With(fmt.Errorf("--to: %s", text), advice)
 }
 
 // header returns the header of the new recording.
 func (r *replayer) header(command []string) tap.Header {
 	label := r.o.label
 	if label == "" {
-		label = r.from.info.Header.Label
+		label = r.from.Info.Header.Label
 	}
 	dir, _ := os.Getwd()
 	return tap.Header{
 		Label: label, Transport: "stdio", Command: command, Dir: dir,
 		Program: "mcptap " + programVersion(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		ReplayOf: cmp.Or(r.from.info.Header.ID, "a file"),
+		ReplayOf: cmp.Or(r.from.Info.Header.ID, "a file"),
 	}
 }
 
@@ -203,7 +207,7 @@ const maxReplayNotes = 50
 
 // head returns the part of the report about the replay itself: what could not be played
 // as recorded. Formats without a place for it leave it to stderr.
-func (r *replayer) head() func(io.Writer, palette) error {
+func (r *replayer) head() func(*term.Printer) error {
 	switch r.o.diff.format {
 	case jsonFormat:
 		return r.jsonHead
@@ -220,44 +224,43 @@ func (r *replayer) head() func(io.Writer, palette) error {
 	return nil
 }
 
-func (r *replayer) jsonHead(w io.Writer, _ palette) error {
-	err := writeJSON(w, jsonReplay{V: jsonVersion, Type: "replay", Of: r.from.name, ID: r.id, Path: r.made, Requests: r.requests})
+func (r *replayer) jsonHead(l *term.Printer) error {
+	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.Name, ID: r.id, Path: r.made, Requests: r.requests})
 	for _, n := range r.notes {
 		if err == nil {
-			line := jsonReplayNote{V: jsonVersion, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
+			line := jsonReplayNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
 			for _, ref := range n.Requests {
 				line.Frames = append(line.Frames, ref.Seq)
 			}
-			err = writeJSON(w, line)
+			err = term.WriteJSON(l.W, line)
 		}
 	}
 	return err
 }
 
-func (r *replayer) textHead(w io.Writer, p palette) error {
+func (r *replayer) textHead(l *term.Printer) error {
 	if len(r.notes) == 0 {
 		return nil
 	}
-	l := lines{w: w}
-	l.printf("%s\n", p.paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), bold))
+	l.Printf("%s\n", l.Paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), term.Bold))
 	for i, n := range r.notes {
 		if i == maxReplayNotes {
-			l.printf("  and %d more, see --json\n", len(r.notes)-i)
+			l.Printf("  and %d more, see --json\n", len(r.notes)-i)
 			break
 		}
-		l.printf("  %s\n", p.paint(escape(n.Text), replayStyle(n.Kind)))
+		l.Printf("  %s\n", l.Paint(safe.String(n.Text), replayStyle(n.Kind)))
 	}
-	l.printf("\n")
-	return l.err
+	l.Printf("\n")
+	return l.Err
 }
 
 // replayStyle returns the style of a note; failures stand out.
-func replayStyle(k client.NoteKind) style {
+func replayStyle(k client.NoteKind) term.Style {
 	switch k {
 	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:
-		return red
+		return term.Red
 	}
-	return dim
+	return term.Dim
 }
 
 // lostRequests are the requests that the live server did not answer, or was not asked,

@@ -9,11 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/diff/load"
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // An edit is a --set: a value for one place of a request.
@@ -27,7 +34,7 @@ func parseEdits(args []string) (edits []edit, err error) {
 	for _, arg := range args {
 		path, value, ok := strings.Cut(arg, "=")
 		if !ok {
-			return nil, withHint(fmt.Errorf("--set %s: no value", quote(arg)), `a path and a value, such as --set 'params.arguments.city="Oslo"'`)
+			return nil, hint.With(fmt.Errorf("--set %s: no value", term.Quote(arg)), `a path and a value, such as --set 'params.arguments.city="Oslo"'`)
 		}
 		if !strings.HasPrefix(path, "$") {
 			path = "$." + path
@@ -37,14 +44,14 @@ func parseEdits(args []string) (edits []edit, err error) {
 			_, err = e.path.Set([]byte("{}"), []byte("0"))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--set %s: %w", quote(arg), err)
+			return nil, fmt.Errorf("--set %s: %w", term.Quote(arg), err)
 		}
 		if path != "$.params" && !strings.HasPrefix(path, "$.params.") && !strings.HasPrefix(path, "$.params[") && !strings.HasPrefix(path, "$.method") {
-			err := fmt.Errorf("--set %s: a request has no such member", quote(arg))
-			return nil, withHint(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
+			err := fmt.Errorf("--set %s: a request has no such member", term.Quote(arg))
+			return nil, hint.With(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
 		}
 		if !json.Valid(e.value) {
-			if e.value, err = encodeJSON(value); err != nil {
+			if e.value, err = safe.JSON(value); err != nil {
 				return nil, err
 			}
 		}
@@ -95,10 +102,10 @@ func (r *replayer) choose(e *session.Entry, marked bool) {
 }
 
 // find looks in the new recording for the responses to what was sent.
-func (r *replayer) find(made *compared) error {
+func (r *replayer) find(made *load.Recording) error {
 	var tracker session.Tracker
 	at := map[session.Ref]*resent{}
-	return made.each(r.ctx, func(f *tap.Frame) error {
+	return made.Each(r.ctx, func(f *tap.Frame) error {
 		e := tracker.Add(f)
 		for i := range e.Parts {
 			p := &e.Parts[i]
@@ -120,7 +127,7 @@ func (r *replayer) find(made *compared) error {
 
 // writeResent shows each response next to the recorded one.
 func (r *replayer) writeResent() error {
-	made, err := r.d.open(r.made)
+	made, err := r.d.Load(r.made)
 	if err != nil {
 		return err
 	}
@@ -128,7 +135,7 @@ func (r *replayer) writeResent() error {
 		return err
 	}
 	if head := r.head(); head != nil {
-		if err := head(r.a.stdout, r.a.palette()); err != nil {
+		if err := head(r.a.printer(r.a.stdout)); err != nil {
 			return err
 		}
 	}
@@ -162,7 +169,7 @@ type jsonResent struct {
 }
 
 // writeOne shows one of them, and reports whether the response is a success.
-func (r *replayer) writeOne(x *resent, made *compared) (ok bool, err error) {
+func (r *replayer) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
 	then, err := payloadOf(r.from, x.recorded)
 	if err != nil {
 		return false, err
@@ -174,17 +181,17 @@ func (r *replayer) writeOne(x *resent, made *compared) (ok bool, err error) {
 	m := jsonrpc.Peek(now)
 	ok = now != nil && !m.IsFailure()
 	if r.o.diff.format == "json" {
-		line := jsonResent{V: jsonVersion, Type: "resent", Call: x.call.Seq, Request: string(x.sent)}
+		line := jsonResent{V: text.Version, Type: "resent", Call: x.call.Seq, Request: string(x.sent)}
 		if then != nil {
 			line.Recorded = textOf(then)
 		}
 		if now != nil {
 			line.Response = textOf(now)
 		}
-		return ok, writeJSON(r.a.stdout, line)
+		return ok, term.WriteJSON(r.a.stdout, line)
 	}
 	w := r.a.stdout
-	fmt.Fprintf(w, "%s\n\n", r.a.palette().paint(fmt.Sprintf("request #%d, changed", x.call.Seq), bold))
+	fmt.Fprintf(w, "%s\n\n", r.a.palette().Paint(fmt.Sprintf("request #%d, changed", x.call.Seq), term.Bold))
 	return ok, errors.Join(
 		r.writeJSON(w, x.sent),
 		r.writeResponse(w, "recorded response", x.recorded, then),
@@ -205,11 +212,11 @@ func textOf(b []byte) *string {
 }
 
 // payloadOf loads a response, nil for none.
-func payloadOf(from *compared, p session.Part) ([]byte, error) {
+func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 	if p.Message == (session.Ref{}) {
 		return nil, nil
 	}
-	f, err := from.rec.Frame(p.Message.Seq)
+	f, err := from.Rec.Frame(p.Message.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -221,15 +228,15 @@ func (r *replayer) writeResponse(w io.Writer, name string, p session.Part, raw [
 		_, err := fmt.Fprintf(w, "\n%s: none\n", name)
 		return err
 	}
-	fmt.Fprintf(w, "\n%s: #%d after %s\n\n", name, p.Message.Seq, formatDuration(p.Latency.Round(time.Microsecond)))
+	fmt.Fprintf(w, "\n%s: #%d after %s\n\n", name, p.Message.Seq, view.Took(p.Latency.Round(time.Microsecond)))
 	return r.writeJSON(w, raw)
 }
 
 // writeJSON lays a message out.
 func (r *replayer) writeJSON(w io.Writer, raw []byte) error {
-	p := &prettyWriter{w: w, paint: r.a.palette()}
+	p := &listing.Pretty{W: w, Paint: r.a.palette()}
 	_, err := p.Write(raw)
-	return errors.Join(err, p.close())
+	return errors.Join(err, p.Close())
 }
 
 // forget removes the new recording.

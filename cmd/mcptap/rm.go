@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 type rmOptions struct{ yes bool }
@@ -69,15 +72,15 @@ func (o *rmOptions) run(a *app, args []string) error {
 
 // confirm shows what would be removed and asks.
 func (a *app) confirm(infos []store.Info) error {
-	if !isTerminal(a.stdin) || !isTerminal(a.stderr) {
+	if !term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr) {
 		return errors.New("not a terminal: pass --yes to confirm")
 	}
 	for _, i := range infos {
 		h := i.Header
-		fmt.Fprintf(a.stderr, "%s  %s  %s, %s, %s\n", escape(h.ID), formatStart(h.Start.In(a.zone), a.now()),
-			escape(h.Label), plural(i.Frames, "frame", "frames"), formatSize(i.Size))
+		fmt.Fprintf(a.stderr, "%s  %s  %s, %s, %s\n", safe.String(h.ID), term.Start(h.Start.In(a.zone), a.now()),
+			safe.String(h.Label), term.Plural(i.Frames, "frame", "frames"), view.Size(i.Size))
 	}
-	if a.ask("Permanently remove " + plural(len(infos), "recording", "recordings") + "?") {
+	if a.ask("Permanently remove " + term.Plural(len(infos), "recording", "recordings") + "?") {
 		return nil
 	}
 	a.say("nothing was removed")

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
@@ -144,7 +146,7 @@ func unknownShell(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		shells = append(shells, c.Name())
 	}
-	return fmt.Errorf("unknown shell %s (want %s)", quote(args[0]), strings.Join(shells, ", "))
+	return fmt.Errorf("unknown shell %s (want %s)", term.Quote(args[0]), strings.Join(shells, ", "))
 }
 
 // newStdioRoot builds as much of the tree as `mcptap stdio` needs.
@@ -184,18 +186,18 @@ func bareRoot(a *app) *cobra.Command {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) {
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
-				return withHint(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
+				return hint.With(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
 			}
 			if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
-				return withHint(err, "did you mean --"+near+"?")
+				return hint.With(err, "did you mean --"+near+"?")
 			}
 		}
 		var invalid *pflag.InvalidValueError
 		var number *strconv.NumError
 		if errors.As(err, &invalid) && errors.As(err, &number) {
-			err = fmt.Errorf("--%s: invalid number %s", invalid.GetFlag().Name, quote(invalid.GetValue()))
+			err = fmt.Errorf("--%s: invalid number %s", invalid.GetFlag().Name, term.Quote(invalid.GetValue()))
 		}
-		return withHint(err, "`"+cmd.CommandPath()+" --help` lists the flags")
+		return hint.With(err, "`"+cmd.CommandPath()+" --help` lists the flags")
 	})
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkColor() }
 	root.SetUsageTemplate(usage)
@@ -258,16 +260,16 @@ func plainUsages(root *cobra.Command, args []string) {
 
 // unknownCommand returns the error for an unknown name, with a hint if there is no better
 // one.
-func unknownCommand(root *cobra.Command, name, hint string) error {
-	err := fmt.Errorf("unknown command %s", quote(name))
+func unknownCommand(root *cobra.Command, name, advice string) error {
+	err := fmt.Errorf("unknown command %s", term.Quote(name))
 	if ours := otherWords[name]; ours != "" {
-		return withHint(err, ours)
+		return hint.With(err, ours)
 	}
 	root.SuggestionsMinimumDistance = 2
 	if s := root.SuggestionsFor(name); len(s) > 0 {
-		return withHint(err, "did you mean `mcptap "+strings.Join(s, "` or `mcptap ")+"`?")
+		return hint.With(err, "did you mean `mcptap "+strings.Join(s, "` or `mcptap ")+"`?")
 	}
-	return withHint(err, hint)
+	return hint.With(err, advice)
 }
 
 // otherWords maps the words of other tools to hints.
@@ -310,15 +312,15 @@ const (
 // takes checks the number of arguments. What describes them.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		hint := "usage: `" + cmd.UseLine() + "`"
+		advice := "usage: `" + cmd.UseLine() + "`"
 		if cmd.Name() == "http" && cmd.ArgsLenAtDash() == 0 && len(args) > 0 && !strings.Contains(args[0], "://") {
-			return withHint(errors.New("mcptap http takes a URL, not a command"), "to record a server that is a command: `mcptap stdio -- "+args[0]+" …`")
+			return hint.With(errors.New("mcptap http takes a URL, not a command"), "to record a server that is a command: `mcptap stdio -- "+args[0]+" …`")
 		}
 		if len(args) < least {
-			return withHint(errors.New(cmd.CommandPath()+" needs "+what), hint)
+			return hint.With(errors.New(cmd.CommandPath()+" needs "+what), advice)
 		}
 		if most >= 0 && len(args) > most {
-			return withHint(fmt.Errorf("%s takes no argument %s", cmd.CommandPath(), quote(args[most])), hint)
+			return hint.With(fmt.Errorf("%s takes no argument %s", cmd.CommandPath(), term.Quote(args[most])), advice)
 		}
 		return nil
 	}

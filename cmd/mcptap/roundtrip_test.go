@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -87,7 +88,7 @@ func export(t *testing.T, path, format string) []byte {
 func TestNDJSONRoundTrip(t *testing.T) {
 	text := export(t, hostileRecording(t), "ndjson")
 	for line := range strings.Lines(string(text)) {
-		if !clean(strings.TrimSuffix(line, "\n")) {
+		if !safe.Clean(strings.TrimSuffix(line, "\n")) {
 			t.Errorf("a line is not safe for a terminal: %.200q", line)
 		}
 	}

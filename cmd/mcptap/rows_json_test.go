@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -88,7 +89,7 @@ func strictJSON(line string) error {
 			}
 			n++
 		}
-		if _, err := unquote(b[:n+1]); err != nil {
+		if _, err := safe.Unquote(b[:n+1]); err != nil {
 			return fmt.Errorf("%s: %w", b[:n+1], err)
 		}
 		b = b[n+1:]

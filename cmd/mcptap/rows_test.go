@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -48,7 +50,7 @@ func TestShowWidths(t *testing.T) {
 		golden(t, fmt.Sprintf("show-%d.txt", width), out.Bytes())
 		for line := range strings.Lines(out.String()) {
 			rows, _, _ := strings.Cut(out.String(), "\n\n")
-			if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width && strings.Contains(rows, line) {
+			if w := term.Width(strings.TrimSuffix(line, "\n")); w > width && strings.Contains(rows, line) {
 				t.Errorf("at %d columns a row has %d: %s", width, w, line)
 			}
 		}
@@ -83,12 +85,12 @@ func TestListWidths(t *testing.T) {
 	infos[4].Tally.Facts.Probe, infos[4].Tally.Facts.Requested = true, "2026-07-28"
 	for _, width := range []int{60, 80, 120, 200} {
 		var out bytes.Buffer
-		if err := listTable(&out, palette{}, width, testNow, infos); err != nil {
+		if err := listing.Recordings(&term.Printer{W: &out, Width: width}, testNow, infos); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("ls-%d.txt", width), out.Bytes())
 		for line := range strings.Lines(out.String()) {
-			if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+			if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {
 				t.Errorf("at %d columns a line has %d: %s", width, w, line)
 			}
 		}
@@ -108,7 +110,7 @@ func TestColors(t *testing.T) {
 	} {
 		a, _ := testApp(c.env)
 		a.colorFlag = c.flag
-		if got := a.palette().on; got != c.want {
+		if got := a.palette().On; got != c.want {
 			t.Errorf("--color=%s %v: %v, want %v", c.flag, c.env, got, c.want)
 		}
 	}

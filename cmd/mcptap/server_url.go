@@ -10,6 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/streamable"
@@ -39,7 +42,7 @@ func (o *serverURLOptions) checkTransport() error {
 	if slices.Contains(serverTransports, o.transport) {
 		return nil
 	}
-	return withHint(fmt.Errorf("--transport: unknown transport %s", quote(o.transport)), strings.Join(serverTransports, ", "))
+	return hint.With(fmt.Errorf("--transport: unknown transport %s", term.Quote(o.transport)), strings.Join(serverTransports, ", "))
 }
 
 // config reads the flags, for a tap in front of the server.
@@ -67,12 +70,12 @@ func serverURL(raw string) (*url.URL, error) {
 	var wrong *url.Error
 	if errors.As(err, &wrong) {
 		if !strings.Contains(raw, "://") && !strings.Contains(raw, "@") {
-			return nil, withHint(fmt.Errorf("--to: invalid server URL %s", quote(raw)), "did you mean http://"+escape(raw)+"?")
+			return nil, hint.With(fmt.Errorf("--to: invalid server URL %s", term.Quote(raw)), "did you mean http://"+safe.String(raw)+"?")
 		}
 		return nil, fmt.Errorf("--to: invalid server URL: %w", wrong.Err)
 	}
 	if u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-		return nil, withHint(fmt.Errorf("--to: invalid server URL %s", quote(u.Redacted())), "use http://, https://, ws:// or wss://")
+		return nil, hint.With(fmt.Errorf("--to: invalid server URL %s", term.Quote(u.Redacted())), "use http://, https://, ws:// or wss://")
 	}
 	return u, nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/export/otlp"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 )
 
 // A setting is a flag that can be set by an environment variable, too.
@@ -103,13 +105,13 @@ func settingLines(value string) []string {
 
 func checkBool(value string) error {
 	if _, err := strconv.ParseBool(value); err != nil {
-		return errors.New(quote(value) + " must be 1 or 0")
+		return errors.New(term.Quote(value) + " must be 1 or 0")
 	}
 	return nil
 }
 
 func checkSize(value string) error {
-	_, err := parseSize(value)
+	_, err := term.ParseSize(value)
 	return err
 }
 
@@ -118,18 +120,18 @@ const addressHint = "use an address and a port, such as 127.0.0.1:8080; port 0 p
 func checkAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
-		err = withHint(err, addressHint)
+		err = hint.With(err, addressHint)
 	}
 	return err
 }
 
 // listenError returns the error for an address of a flag that cannot be listened on.
 func listenError(flag, address string, err error) error {
-	hint := addressHint
+	advice := addressHint
 	if errors.Is(err, syscall.EADDRINUSE) {
-		hint = "another program uses this port; port 0 picks a free one"
+		advice = "another program uses this port; port 0 picks a free one"
 	}
-	return withHint(fmt.Errorf("%s %s: %w", flag, quote(address), err), hint)
+	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), err), advice)
 }
 
 func checkFile(value string) error {
@@ -144,7 +146,7 @@ func checkHeaders(value string) error {
 
 func checkCollector(value string) error {
 	if _, err := otlp.TracesURL(value); err != nil {
-		return withHint(fmt.Errorf("invalid collector URL: %w", err), "a local collector usually listens at http://localhost:4318")
+		return hint.With(fmt.Errorf("invalid collector URL: %w", err), "a local collector usually listens at http://localhost:4318")
 	}
 	return nil
 }
@@ -154,7 +156,7 @@ func (a *app) dirArg() string {
 	if a.dirFlag == "" {
 		return ""
 	}
-	return " --dir " + shellQuote(a.dirFlag)
+	return " --dir " + term.ShellQuote(a.dirFlag)
 }
 
 // dataDir returns the directory of the recordings: --dir, MCPTAP_DIR, or the
@@ -180,7 +182,7 @@ func findDataDir(flag, goos string, env func(string) string, home func() (string
 	}
 	dir, err := home()
 	if err != nil || dir == "" {
-		return "", withHint(errors.New("no directory for recordings: there is no home directory"),
+		return "", hint.With(errors.New("no directory for recordings: there is no home directory"),
 			"name a directory with --dir or MCPTAP_DIR")
 	}
 	switch goos {

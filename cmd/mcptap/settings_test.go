@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,6 +48,34 @@ func TestSettingsAreFlags(t *testing.T) {
 			if slices.Contains(strings.Fields(s.in), c.Name()) && (f == nil || !strings.Contains(f.Usage, s.variable())) {
 				t.Errorf("mcptap %s --%s: no such flag, or %s is not in its usage", c.Name(), s.flag, s.variable())
 			}
+		}
+	}
+}
+
+func TestDataDir(t *testing.T) {
+	home := func() (string, error) { return "/home/me", nil }
+	none := func() (string, error) { return "", errors.New("no home") }
+	for _, c := range []struct {
+		flag, goos string
+		env        map[string]string
+		home       func() (string, error)
+		want       string
+	}{
+		{"flag", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "flag"},
+		{"", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "env"},
+		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/xdg/mcptap"},
+		{"", "linux", map[string]string{"XDG_STATE_HOME": "relative"}, home, "/home/me/.local/state/mcptap"},
+		{"", "linux", nil, home, "/home/me/.local/state/mcptap"},
+		{"", "freebsd", nil, home, "/home/me/.local/state/mcptap"},
+		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, none, "/xdg/mcptap"},
+		{"", "linux", nil, none, ""},
+		{"", "darwin", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/home/me/Library/Application Support/mcptap"},
+		{"", "windows", map[string]string{"LocalAppData": "/local"}, home, "/local/mcptap"},
+		{"", "windows", nil, home, "/home/me/AppData/Local/mcptap"},
+	} {
+		got, err := findDataDir(c.flag, c.goos, func(k string) string { return c.env[k] }, c.home)
+		if filepath.ToSlash(got) != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%q %s %v: %q, %v, want %q", c.flag, c.goos, c.env, got, err, c.want)
 		}
 	}
 }

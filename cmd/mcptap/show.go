@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -138,7 +142,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		}
 		return rec.WriteRaw(a.stdout, f)
 	case o.curl:
-		return showCurl(ctx, a, rec, words.recordings[0], number)
+		return listing.Curl(ctx, a.stdout, rec, number, words.recordings[0], a.dirArg())
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
 	case o.diff && !o.byCall() && words.isPair():
@@ -151,7 +155,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	err = o.list(ctx, a, rec, sel)
 	if err == exitCode(exitNo) && words.query != "" {
 		if _, _, named := a.opener().Path(ctx, words.query); named == nil {
-			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + shellQuote(words.recordings[0]) + " " + shellQuote(words.query) + "`")
+			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + term.ShellQuote(words.recordings[0]) + " " + term.ShellQuote(words.query) + "`")
 		}
 	}
 	return err
@@ -179,19 +183,19 @@ func (o *showOptions) check(words *showWords) error {
 	case o.curl && (number == 0 || o.raw || o.json || o.byCall()):
 		return errors.New("--curl needs one frame number, and no --raw, --json or --calls")
 	case o.raw && o.json:
-		return withHint(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
+		return hint.With(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
 	case o.raw && number == 0 && o.lane == "":
-		return withHint(errors.New("--raw needs a frame number or a --lane"),
+		return hint.With(errors.New("--raw needs a frame number or a --lane"),
 			"to write all lanes, use `mcptap export`")
 	case o.raw && (words.query != "" || o.byCall() || words.several()):
 		return errors.New("--raw writes one frame or one lane of one recording")
 	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
 		return errors.New("--follow, --lane, --since and --until cannot be used with a frame number")
 	case o.lane != "" && o.byCall():
-		return withHint(errors.New("--lane cannot be used with calls"),
+		return hint.With(errors.New("--lane cannot be used with calls"),
 			"use the filter dir:to_client for calls by the server")
 	case o.tree && o.json:
-		return withHint(errors.New("--tree and --json cannot be combined"), "use --calls --json")
+		return hint.With(errors.New("--tree and --json cannot be combined"), "use --calls --json")
 	}
 	return nil
 }
@@ -215,10 +219,10 @@ func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, e
 		return sel, err
 	}
 	if o.follow && sel.Needs(filter.NeedFindings) {
-		return sel, withHint(errors.New("--follow cannot filter by findings"), "omit --follow")
+		return sel, hint.With(errors.New("--follow cannot filter by findings"), "omit --follow")
 	}
 	if o.follow && !o.byCall() && sel.Needs(filter.NeedFuture) {
-		return sel, withHint(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
+		return sel, hint.With(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
 			"omit --follow, or add --calls")
 	}
 	return sel, nil
@@ -263,4 +267,62 @@ func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, se
 		return errors.Join(l.w.Flush(), err)
 	}
 	return l.verdict(ctx, a)
+}
+
+// showOne shows a frame in full, and the response if it is a request.
+func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
+	one, err := a.findOne(ctx, rec, number, o.diff)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	if o.json {
+		err = one.WriteJSON(w)
+	} else {
+		err = one.Print(a.printer(w))
+		if err == nil && o.diff && one.Delta == nil {
+			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// showTwo shows how two frames differ, and if both are requests their responses.
+func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording, from, to uint64) error {
+	w := bufio.NewWriterSize(a.stdout, 32<<10)
+	before, err := a.findOne(ctx, rec, from, false)
+	if err != nil {
+		return err
+	}
+	after, err := a.findOne(ctx, rec, to, false)
+	if err != nil {
+		return err
+	}
+	err = listing.PrintTwo(a.printer(w), &before.Frame, &after.Frame, o.json)
+	x, okX := before.Responses[0]
+	y, okY := after.Responses[0]
+	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
+		var f, g tap.Frame
+		if f, err = rec.Frame(x.Message.Seq); err == nil {
+			g, err = rec.Frame(y.Message.Seq)
+		}
+		if err == nil {
+			err = listing.PrintTwo(a.printer(w), &f, &g, o.json)
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// findOne reads a frame and those it pairs with, to be printed on stdout.
+func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*listing.One, error) {
+	one, err := listing.FindOne(ctx, rec, number, diff)
+	if err != nil {
+		return nil, err
+	}
+	one.Zone = a.zone
+	if a.terminal() != nil {
+		one.Limit = listing.MaxScreen
+	}
+	one.Info.ExtendLive(a.now())
+	return one, nil
 }

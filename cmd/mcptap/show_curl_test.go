@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -27,7 +28,7 @@ func TestCurlArguments(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "body"), []byte("\x1b[2J\xff"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	large := strings.Repeat("x", maxCurlBody+1)
+	large := strings.Repeat("x", listing.MaxCurlBody+1)
 	if err := os.WriteFile(filepath.Join(dir, "large"), []byte(large), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestCurlArguments(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		head := &tap.Event{Method: c.method, Header: c.header, Masked: []string{"X-A"}}
-		if err := printCurl(&out, url, head, []byte(c.body), "cat "+c.file); err != nil {
+		if err := listing.PrintCurl(&out, url, head, []byte(c.body), "cat "+c.file); err != nil {
 			t.Fatal(err)
 		}
 		if s := out.String(); strings.Contains(s, "\x1b") || strings.Contains(s, "\xff") {

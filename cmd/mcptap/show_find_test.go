@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -147,18 +148,18 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 		if i > 700 && i < len(rows)-10 && i%100 != 0 {
 			continue // these are all equal
 		}
-		got, err := findOne(context.Background(), rec, uint64(i+1), false)
+		got, err := listing.FindOne(context.Background(), rec, uint64(i+1), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.row.Messages == nil {
+		if got.Row.Messages == nil {
 			want.Messages = nil // read alone: the calls of its notifications are unknown
 		}
-		if !reflect.DeepEqual(got.row, want) {
-			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, frames[i].Raw, got.row.Messages, want.Messages)
+		if !reflect.DeepEqual(got.Row, want) {
+			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, frames[i].Raw, got.Row.Messages, want.Messages)
 		}
-		if want := responses[uint64(i+1)]; len(want)+len(got.responses) > 0 && !reflect.DeepEqual(got.responses, want) {
-			t.Errorf("frame %d %.200s: responses %+v, want %+v", i+1, frames[i].Raw, got.responses, want)
+		if want := responses[uint64(i+1)]; len(want)+len(got.Responses) > 0 && !reflect.DeepEqual(got.Responses, want) {
+			t.Errorf("frame %d %.200s: responses %+v, want %+v", i+1, frames[i].Raw, got.Responses, want)
 		}
 	}
 }
@@ -235,7 +236,7 @@ func BenchmarkShowOne(b *testing.B) {
 	for name, number := range map[string]uint64{"response": 100_000, "notification": 100_001} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := findOne(context.Background(), rec, number, false); err != nil {
+				if _, err := listing.FindOne(context.Background(), rec, number, false); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -271,7 +271,7 @@ func (s *several) take(x *arrival) error {
 	}
 	before := f.printed
 	if s.began {
-		f.out.skipHeader()
+		f.out.SkipHeader()
 	}
 	var err error
 	if f.over = x.over; !x.over {
@@ -297,7 +297,7 @@ func (s *several) interrupted() error {
 		}
 		info, infoErr := f.rec.Info()
 		if infoErr == nil {
-			extendLive(&info, f.now())
+			info.ExtendLive(f.now())
 			infoErr = f.finishCalls(info)
 		}
 		err = errors.Join(err, infoErr, f.w.Flush())

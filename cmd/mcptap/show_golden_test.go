@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // corpus imports the sessions of the corpus and returns their files, by their
@@ -55,10 +58,10 @@ func TestCorpusAtWidths(t *testing.T) {
 				fmt.Fprintf(&all, "== %s\n%s\n", name, out)
 				for line := range strings.Lines(out.String()) {
 					line = strings.TrimSuffix(line, "\n")
-					if w := columns.StringWidth(line); w > width {
+					if w := term.Width(line); w > width {
 						t.Errorf("%s as %s at %d columns has a line of %d: %s", name, view, width, w, line)
 					}
-					if !clean(line) {
+					if !safe.Clean(line) {
 						t.Errorf("%s as %s at %d columns: %q", name, view, width, line)
 					}
 				}
@@ -79,7 +82,7 @@ func TestCorpusOnNarrowTerminals(t *testing.T) {
 				t.Fatalf("%s: exit %d: %s", name, code, out)
 			}
 			for line := range strings.Lines(out.String()) {
-				if w := columns.StringWidth(strings.TrimSuffix(line, "\n")); w > width {
+				if w := term.Width(strings.TrimSuffix(line, "\n")); w > width {
 					t.Errorf("%s %v at %d columns has a line of %d: %s", name, args, width, w, line)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -23,14 +24,6 @@ import (
 // appears at once even if matches are rare.
 const firstLines = 100
 
-// An itemPrinter prints the items of a listing as they come, and a summary.
-type itemPrinter interface {
-	item(i *view.Item) error
-	end(s *summary) error
-	// skipHeader omits the column titles.
-	skipHeader()
-}
-
 // A lister prints the selected part of one recording.
 type lister struct {
 	*view.Listing
@@ -40,7 +33,7 @@ type lister struct {
 	now   func() time.Time
 	start time.Time
 	w     *bufio.Writer
-	out   itemPrinter
+	out   listing.Printer
 
 	last    uint64 // the last frame to read
 	printed uint64 // number of items
@@ -76,28 +69,28 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	return l, nil
 }
 
-func (l *lister) printer(a *app, info store.Info) itemPrinter {
+func (l *lister) printer(a *app, info store.Info) listing.Printer {
 	if l.o.json {
-		p := &jsonItems{w: l.w, ended: l.Ended}
+		p := &listing.JSON{W: l.w, Ended: l.Ended}
 		if l.label != "" {
-			p.recording = info.Header.ID
+			p.Recording = info.Header.ID
 		}
 		if l.o.payload {
-			p.payload = l.rec
+			p.Payload = l.rec
 		}
 		return p
 	}
-	when := clock(info.Header.Start, a.zone)
+	when := listing.Clock(info.Header.Start, a.zone)
 	if l.o.byCall() {
-		calls := newCallRows(l.w, a.palette(), a.width(), info, l.o.tree)
-		calls.ended, calls.follow = l.Ended, l.o.follow
-		calls.withLabel(l.label, when)
+		calls := listing.NewCalls(a.printer(l.w), info, l.o.tree)
+		calls.Ended, calls.Follow = l.Ended, l.o.follow
+		calls.WithLabel(l.label, when)
 		return calls
 	}
-	extendLive(&info, a.now())
-	frames := newTextRows(l.w, a.palette(), a.width(), info)
-	frames.findings = l.Findings
-	frames.withLabel(l.label, when)
+	info.ExtendLive(a.now())
+	frames := listing.NewFrames(a.printer(l.w), info)
+	frames.Findings = l.Findings
+	frames.WithLabel(l.label, when)
 	return frames
 }
 
@@ -117,7 +110,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	if err != nil {
 		return err
 	}
-	extendLive(&info, l.now())
+	info.ExtendLive(l.now())
 	survey.End(info.Duration)
 	l.Tracker.Survey = survey
 	if n := survey.Sessions(); l.Session > n {
@@ -171,7 +164,7 @@ func (l *lister) frame(f *tap.Frame) (done bool, err error) {
 
 func (l *lister) print(items []view.Item) error {
 	for i := range items {
-		if err := l.out.item(&items[i]); err != nil {
+		if err := l.out.Item(&items[i]); err != nil {
 			return err
 		}
 		if l.printed++; l.printed < firstLines || l.o.follow { // a person may be waiting for it
@@ -189,7 +182,7 @@ func (l *lister) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	extendLive(&info, l.now())
+	info.ExtendLive(l.now())
 	if err := l.finishCalls(info); err != nil {
 		return err
 	}
@@ -197,7 +190,7 @@ func (l *lister) finish(ctx context.Context) error {
 		return errors.Join(l.w.Flush(), err)
 	}
 	if l.o.json || l.printed > 0 || l.All() || l.Waits() {
-		return errors.Join(l.out.end(l.summary(info)), l.w.Flush())
+		return errors.Join(l.out.End(l.summary(info)), l.w.Flush())
 	}
 	return nil // like grep; verdict reports that nothing matched
 }
@@ -210,15 +203,15 @@ func (l *lister) finishCalls(info store.Info) error {
 }
 
 // summary returns the summary of the listing.
-func (l *lister) summary(info store.Info) *summary {
-	s := &summary{Summary: l.Summary(), info: info, selected: !l.All(), pending: l.Pending(), label: l.label,
-		byCall: l.o.byCall(), partial: l.partial}
+func (l *lister) summary(info store.Info) *listing.Summary {
+	s := &listing.Summary{Summary: l.Summary(), Info: info, Selected: !l.All(), Pending: l.Pending(), Label: l.label,
+		ByCall: l.o.byCall(), Partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)
 		if info.Status != store.Live || x.Over {
-			s.info.Duration = x.Ended
+			s.Info.Duration = x.Ended
 		}
-		s.info.Duration -= x.Began
+		s.Info.Duration -= x.Began
 	} else if l.partial {
 		t := &info.Tally
 		s.Frames, s.Errors, s.Bytes = t.Frames.Total(), t.Errors, int64(t.Bytes.Total())

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -248,7 +250,7 @@ func TestFollowSeveralMerges(t *testing.T) {
 			golden(t, fmt.Sprintf("%s-%d.txt", name, width), out.Bytes())
 			for line := range strings.Lines(out.String()) {
 				line = strings.TrimSuffix(line, "\n")
-				if w := columns.StringWidth(line); w > width || !clean(line) {
+				if w := term.Width(line); w > width || !safe.Clean(line) {
 					t.Errorf("at %d columns a line has %d: %q", width, w, line)
 				}
 			}

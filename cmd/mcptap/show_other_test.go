@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 )
 
@@ -40,7 +41,7 @@ func TestShowOther(t *testing.T) {
 		}
 		golden(t, name+".txt", out.Bytes())
 		for line := range strings.Lines(out.String()) {
-			if line := strings.TrimSuffix(line, "\n"); !clean(line) {
+			if line := strings.TrimSuffix(line, "\n"); !safe.Clean(line) {
 				t.Errorf("%s: %q", name, line)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -58,7 +60,7 @@ func parseMoment(flag, s string, zone *time.Location) (*moment, error) {
 		}
 		return &moment{wall: t, clock: l.clock, unit: l.unit}, nil
 	}
-	return nil, withHint(fmt.Errorf("--%s: invalid time %s", flag, quote(s)),
+	return nil, hint.With(fmt.Errorf("--%s: invalid time %s", flag, term.Quote(s)),
 		"use 2s or 1m30s from the start, -30s from the end, 14:03:05, 2026-11-20T14:03:05Z, or a frame such as #120")
 }
 
@@ -97,7 +99,7 @@ func (o *showOptions) moments(a *app) (since, until *moment, err error) {
 
 // span returns the span of --since and --until in a recording.
 func (o *showOptions) span(a *app, info store.Info) (view.Span, error) {
-	extendLive(&info, a.now())
+	info.ExtendLive(a.now())
 	s := view.Whole
 	since, until, err := o.moments(a)
 	switch {

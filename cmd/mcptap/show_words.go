@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -46,7 +48,7 @@ func (w *showWords) isPair() bool {
 func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	for i, number := range args[1:] {
 		if args[i] == "-n" && strings.Trim(number, "0123456789") == "" {
-			return nil, withHint(errors.New("show has no flag -n"),
+			return nil, hint.With(errors.New("show has no flag -n"),
 				"list a range of frames, such as 1-"+number+", or pipe the output to `head -n "+number+"`")
 		}
 	}
@@ -121,7 +123,7 @@ func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 				r.To = r.From
 			}
 			if err == nil && r.From > r.To {
-				err = fmt.Errorf("%s: there are no frames from %d to %d", quote(word), r.From, r.To)
+				err = fmt.Errorf("%s: there are no frames from %d to %d", term.Quote(word), r.From, r.To)
 			}
 			if err != nil {
 				return nil, false, err
@@ -135,7 +137,7 @@ func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 func frameNumber(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || n == 0 {
-		return 0, withHint(fmt.Errorf("invalid frame number %s", quote(s)),
+		return 0, hint.With(fmt.Errorf("invalid frame number %s", term.Quote(s)),
 			"the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
 	}
 	return n, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -174,7 +175,7 @@ func TestWrap(t *testing.T) {
 		{"", []string{"unbreakable-word"}, 10, []string{"unbreakab…"}},
 		{"title: ", []string{"天気予報 天気"}, 12, []string{"title:", "天気予報", "天気"}},
 	} {
-		if got := wrap(c.title, c.words, c.width); !slices.Equal(got, c.want) {
+		if got := term.WrapList(c.title, c.words, c.width); !slices.Equal(got, c.want) {
 			t.Errorf("%q %q at %d: %q, want %q", c.title, c.words, c.width, got, c.want)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/stats"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -76,17 +77,14 @@ func (o *statsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addJSON(cmd, &o.json)
 	addNoPager(cmd, &o.noPager)
-	f.StringVar(&o.sort, "sort", o.sort, "order by `what`: "+strings.Join(statsOrders, ", "))
+	f.StringVar(&o.sort, "sort", o.sort, "order by `what`: "+strings.Join(stats.Orders, ", "))
 	f.BoolVar(&o.context, "context", false, "print what the server costs the context of a model: definitions and results of tools")
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(statsOrders, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(stats.Orders, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// statsOrders are the values of --sort.
-var statsOrders = []string{"time", "calls", "errors", "p99", "max", "bytes"}
-
 func (o *statsOptions) check() error {
-	if !slices.Contains(statsOrders, o.sort) {
-		return withHint(fmt.Errorf("--sort: unknown order %s (want %s)", quote(o.sort), strings.Join(statsOrders, ", ")), "leave it out for time")
+	if !slices.Contains(stats.Orders, o.sort) {
+		return hint.With(fmt.Errorf("--sort: unknown order %s (want %s)", term.Quote(o.sort), strings.Join(stats.Orders, ", ")), "leave it out for time")
 	}
 	return nil
 }
@@ -104,94 +102,29 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 	}
 	w := bufio.NewWriter(a.stdout)
 	if o.json {
-		return errors.Join(writeStatsJSON(w, m), w.Flush())
+		return errors.Join(m.WriteJSON(w), w.Flush())
 	}
-	l := lines{w: w}
-	t := statsText{l: &l, p: a.palette(), width: a.width()}
-	t.print(m)
-	return errors.Join(l.err, w.Flush())
+	return errors.Join(m.Print(a.printer(w)), w.Flush())
 }
 
-// order sorts groups, nested calls last, otherwise by time.
-func (o *statsOptions) order(groups []*session.StatsGroup) {
-	by := map[string]func(*session.StatsGroup) uint64{
-		"time":   func(*session.StatsGroup) uint64 { return 0 },
-		"calls":  func(g *session.StatsGroup) uint64 { return g.Statuses.Calls() },
-		"errors": func(g *session.StatsGroup) uint64 { return faults(g) },
-		"p99":    func(g *session.StatsGroup) uint64 { return uint64(g.Latency.Quantile(990)) },
-		"max":    func(g *session.StatsGroup) uint64 { return uint64(g.Latency.Max()) },
-		"bytes":  func(g *session.StatsGroup) uint64 { return uint64(g.BytesToServer + g.BytesToClient) },
-	}[o.sort]
-	slices.SortStableFunc(groups, func(a, b *session.StatsGroup) int {
-		if a.Nested != b.Nested {
-			if b.Nested {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(by(b), by(a))
-	})
-}
-
-// faults returns how many calls did not succeed.
-func faults(g *session.StatsGroup) uint64 {
-	return g.Statuses.Errors() + g.Statuses.Cancelled() + g.Statuses.Unanswered()
-}
-
-// A measured holds the results of `stats`.
-type measured struct {
-	*session.Stats
-	groups []*session.StatsGroup
-	// top and nested are the totals of the groups.
-	top, nested session.StatsGroup
-	// recordings is how many there are, duration how long they ran together,
-	// live how many are live, leftOut how many of a directory could not be read.
-	recordings, live, leftOut int
-	duration                  time.Duration
-}
-
-// statuses returns those of all calls, nested or not.
-func (m *measured) statuses() session.StatusCounts {
-	all := m.top.Statuses
-	for i, n := range m.nested.Statuses {
-		all[i] += n
-	}
-	return all
-}
-
-// all returns the latencies of all calls, nested or not.
-func (m *measured) all() *session.Latencies {
-	var all session.Latencies
-	all.Merge(&m.top.Latency)
-	all.Merge(&m.nested.Latency)
-	return &all
-}
-
-func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*measured, error) {
-	m := &measured{Stats: session.NewStats("", o.slowest())}
-	found, err := m.find(a, args)
+// measure measures the recordings that the arguments name.
+func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*stats.Report, error) {
+	m := stats.New(o.slowest())
+	found, leftOut, err := statsSources(a, args)
 	if err != nil {
 		return nil, err
 	}
+	m.LeftOut = leftOut
 	for _, one := range found {
 		rec, err := store.Open(one.path)
+		if err == nil {
+			err = m.Measure(ctx, rec, one.session, a.now())
+		}
 		if err != nil {
 			return nil, err
 		}
-		stats, info, err := o.read(ctx, rec, one.session, a.now())
-		if err != nil {
-			return nil, err
-		}
-		m.recordings++
-		m.duration += info.Duration
-		if info.Status == store.Live {
-			m.live++
-		}
-		m.Merge(stats)
 	}
-	m.groups = m.Groups()
-	o.order(m.groups)
-	m.top, m.nested = m.Total(false), m.Total(true)
+	m.Finish(o.sort)
 	return m, nil
 }
 
@@ -201,19 +134,20 @@ type statsSource struct {
 	session int
 }
 
-// find returns the recordings that the arguments name, each once.
-func (m *measured) find(a *app, args []string) ([]statsSource, error) {
-	var found []statsSource
+// statsSources returns the recordings that the arguments name, each once, and the number of
+// unreadable ones in directories.
+func statsSources(a *app, args []string) (found []statsSource, leftOut int, err error) {
 	for _, arg := range args {
 		path, session, err := a.findSession(arg)
 		if err != nil || isDir(path) {
 			if !isDir(arg) {
-				return nil, err
+				return nil, 0, err
 			}
-			inside, err := m.inside(a, arg)
+			inside, unreadable, err := recordingsIn(a, arg)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
+			leftOut += unreadable
 			for _, path := range inside {
 				found = append(found, statsSource{path: path})
 			}
@@ -228,7 +162,7 @@ func (m *measured) find(a *app, args []string) ([]statsSource, error) {
 		again := err == nil && seen[key]
 		seen[key] = true
 		return again
-	}), nil
+	}), leftOut, nil
 }
 
 func isDir(path string) bool {
@@ -236,69 +170,55 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// inside returns the recordings in a directory, oldest first. It reports and omits
-// unreadable ones.
-func (m *measured) inside(a *app, dir string) ([]string, error) {
+// recordingsIn returns the recordings in a directory, oldest first. It reports, counts and
+// omits unreadable ones.
+func recordingsIn(a *app, dir string) (paths []string, unreadable int, err error) {
 	infos, err := store.List(dir)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var paths []string
 	for _, info := range slices.Backward(infos) {
 		switch {
 		case !info.Status.Unreadable():
 			paths = append(paths, info.Path)
 		case !errors.Is(info.Err, store.ErrNotRecording):
-			m.leftOut++
+			unreadable++
 			a.say(fmt.Sprintf("skipped: %v", info.Err))
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("no recordings in %s", dir)
+		return nil, 0, fmt.Errorf("no recordings in %s", dir)
 	}
-	return paths, nil
+	return paths, unreadable, nil
 }
 
-// read measures one recording, as far as it has been written.
-func (o *statsOptions) read(ctx context.Context, rec *store.Recording, number int, now time.Time) (*session.Stats, store.Info, error) {
-	info, err := rec.Info()
-	if err != nil {
-		return nil, info, err
-	}
-	name := info.Header.ID
-	if name == "" {
-		name = filepath.Base(rec.Path())
-	}
-	stats := session.NewStats(name, o.slowest())
-	meter := session.NewMeter(stats, number)
-	if err := meterFrames(ctx, rec, meter, func() (time.Duration, error) {
-		info, err = rec.Info()
-		extendLive(&info, now)
-		return info.Duration, err
-	}); err != nil {
-		return nil, info, err
-	}
-	if n := max(meter.Sessions(), 1); number > n {
-		return nil, info, recording.NoSession(rec.Path(), n, number)
-	}
-	return stats, info, nil
-}
-
-// meterFrames passes the frames of a recording to a meter, and then its duration.
-func meterFrames(ctx context.Context, rec *store.Recording, m *session.Meter, end func() (time.Duration, error)) error {
-	for f, err := range rec.Frames(0) {
-		if err == nil && f.Seq%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		m.Add(&f)
-	}
-	at, err := end()
+// runContext prints what servers cost the context of a model.
+func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) error {
+	found, _, err := statsSources(a, args)
 	if err != nil {
 		return err
 	}
-	m.Finish(at)
-	return nil
+	var c check.Context
+	for _, one := range found {
+		rec, err := store.Open(one.path)
+		if err != nil {
+			return err
+		}
+		var tracker session.Tracker
+		for f, err := range readFrames(ctx, rec, 0, false) {
+			if err != nil {
+				return err
+			}
+			if e := tracker.Add(&f); one.session == 0 || e.Session == one.session {
+				c.Add(e)
+			}
+		}
+	}
+	w := bufio.NewWriter(a.stdout)
+	if o.json {
+		err = stats.WriteContextJSON(w, &c)
+	} else {
+		err = stats.PrintContext(a.printer(w), &c)
+	}
+	return errors.Join(err, w.Flush())
 }

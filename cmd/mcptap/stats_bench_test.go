@@ -128,7 +128,7 @@ func BenchmarkStats(b *testing.B) {
 				a, _ := testApp(nil)
 				o := statsOptions{sort: "time"}
 				for b.Loop() {
-					if m, err := o.measure(context.Background(), a, []string{path}); err != nil || m.top.Statuses.Calls() == 0 {
+					if m, err := o.measure(context.Background(), a, []string{path}); err != nil || m.Top.Statuses.Calls() == 0 {
 						b.Fatal(m, err)
 					}
 				}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
@@ -72,14 +75,14 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 
 func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	if len(command) == 0 {
-		return o.fail(withHint(errors.New("mcptap stdio needs the command of a server"),
+		return o.fail(hint.With(errors.New("mcptap stdio needs the command of a server"),
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
 	// The environment need not be meant for this server, and must not break it.
 	if err := readSettings(a.env, "stdio", cmd.Flags()); err != nil {
 		a.say("ignored " + strings.Join(messages(err), ", and "))
 	}
-	queue, err := parseSize(o.queue)
+	queue, err := term.ParseSize(o.queue)
 	if err != nil {
 		return o.fail(fmt.Errorf("--queue: %w", err))
 	}
@@ -154,7 +157,7 @@ func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
 func (o *stdioOptions) header(command []string) tap.Header {
 	label := o.label
 	if label == "" {
-		label = labelFor(command)
+		label = labels.For(command)
 	}
 	dir, _ := os.Getwd() // a server started in a removed directory runs all the same
 	return tap.Header{

@@ -3,19 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/view"
 )
-
-// extendLive sets the duration of a live recording to the time until now, so that
-// pending requests show how long they have waited.
-func extendLive(info *store.Info, now time.Time) {
-	if info.Status == store.Live {
-		info.Duration = max(info.Duration, now.Sub(info.Header.Start))
-	}
-}
 
 // salvage exports the readable part of a recording and reports what is missing.
 func salvage(a *app, path string, write func(recording.Source) error) error {
@@ -41,16 +34,16 @@ func salvage(a *app, path string, write func(recording.Source) error) error {
 		a.say("lost: frames " + strings.Join(lost, ", "))
 	}
 	if r.Torn > 0 {
-		a.say(plural(r.Torn, "frame is", "frames are") + " truncated: bytes are missing")
+		a.say(term.Plural(r.Torn, "frame is", "frames are") + " truncated: bytes are missing")
 	}
 	if !r.EndKnown {
 		a.say("frames after the last one may be missing")
 	}
 	if r.GaveUp > 0 {
-		a.say("could not read the last " + formatSize(r.GaveUp) + " of the file")
+		a.say("could not read the last " + view.Size(r.GaveUp) + " of the file")
 	}
 	if len(lost) > 0 || r.Torn > 0 || !r.EndKnown || r.GaveUp > 0 {
-		a.say(plural(r.Frames, "frame was", "frames were") + " saved")
+		a.say(term.Plural(r.Frames, "frame was", "frames were") + " saved")
 		return exitCode(exitNo)
 	}
 	return nil

@@ -13,9 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
+	"github.com/mcptap/mcptap/web/source"
 )
 
 const webLong = `Serves a page that lists recordings, shows their traffic, and follows live ones. REC
@@ -66,7 +70,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	src := newWebSource(dir)
+	src := source.New(dir)
 	key, session := "", 0
 	if len(args) > 0 {
 		var path string
@@ -77,7 +81,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		if err != nil {
 			return err
 		}
-		key = src.include(path)
+		key = src.Include(path)
 	}
 	l, err := listenLocal(o.listen)
 	if err != nil {
@@ -144,7 +148,7 @@ func (a *app) dirForCommands(dir string) string {
 		}
 		return a.env(name)
 	}
-	if usual, err := findDataDir("", runtime.GOOS, env, os.UserHomeDir); err == nil && samePath(usual, dir) {
+	if usual, err := findDataDir("", runtime.GOOS, env, os.UserHomeDir); err == nil && wholefile.SamePath(usual, dir) {
 		return ""
 	}
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -160,7 +164,7 @@ const anyPort = "127.0.0.1:0"
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("--listen: invalid address %s", quote(address)), "use a form such as 127.0.0.1:8080")
+		return nil, hint.With(fmt.Errorf("--listen: invalid address %s", term.Quote(address)), "use a form such as 127.0.0.1:8080")
 	}
 	if host == "" {
 		host = "127.0.0.1"

@@ -3,6 +3,8 @@ package main
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/mcptap/mcptap/web/source"
 )
 
 // The page's commands name the data directory where another shell would not find it.
@@ -23,8 +25,8 @@ func TestDirForCommands(t *testing.T) {
 	if got := a.dirForCommands(filepath.Join(usual, ".")); got != "" {
 		t.Errorf("of the usual one it is %q", got)
 	}
-	s := newWebSource(state)
-	if in, out := s.arg(filepath.Join(state, "x.mcptap")), s.arg(filepath.Join(set, "x.mcptap")); in != "" || out != filepath.Join(set, "x.mcptap") {
+	s := source.New(state)
+	if in, out := s.Arg(filepath.Join(state, "x.mcptap")), s.Arg(filepath.Join(set, "x.mcptap")); in != "" || out != filepath.Join(set, "x.mcptap") {
 		t.Errorf("recordings are named %q and %q", in, out)
 	}
 }

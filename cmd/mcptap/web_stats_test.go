@@ -14,6 +14,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/web"
+	"github.com/mcptap/mcptap/web/source"
 )
 
 // statsNumbers is what both the viewer and `stats` say of a group of calls.
@@ -26,9 +27,9 @@ type statsNumbers struct {
 // webGroups are the groups of calls that the viewer's statistics have.
 func webGroups(t *testing.T, dir, path string, session int) map[string]statsNumbers {
 	t.Helper()
-	src := newWebSource(dir)
+	src := source.New(dir)
 	s := web.NewServer(t.Context(), web.Config{Source: src, Token: "secret"})
-	r := httptest.NewRequest("GET", fmt.Sprintf("/api/recordings/%s/stats?session=%d&token=secret", src.include(path), session), nil)
+	r := httptest.NewRequest("GET", fmt.Sprintf("/api/recordings/%s/stats?session=%d&token=secret", src.Include(path), session), nil)
 	r.Host = "localhost"
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)

@@ -16,8 +16,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	clients "github.com/mcptap/mcptap/wrap" // wrap is what folds lines here
+	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/internal/wholefile"
+	"github.com/mcptap/mcptap/tap/text"
+	clients "github.com/mcptap/mcptap/wrap"
 )
+
+// wrap is what folds lines here
 
 const wrapLong = `Puts "mcptap stdio --" before the command of a server in the configuration of Claude
 Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed, Codex or Gemini CLI, or in the
@@ -116,11 +123,11 @@ func (o *wrapOptions) check(names []string) error {
 		word = "unwrap"
 	}
 	if o.client != "" && !slices.Contains(clients.Clients(), o.client) {
-		return withHint(fmt.Errorf("--client: unknown client %s", quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
+		return hint.With(fmt.Errorf("--client: unknown client %s", term.Quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
 	}
 	if o.listen != "" {
 		if _, port, err := net.SplitHostPort(o.listen); err != nil || port == "0" || port == "" {
-			return withHint(fmt.Errorf("--listen: %s is not an address that a client can use", quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
+			return hint.With(fmt.Errorf("--listen: %s is not an address that a client can use", term.Quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
 		}
 	}
 	switch {
@@ -131,7 +138,7 @@ func (o *wrapOptions) check(names []string) error {
 	case o.all && len(names) > 0:
 		return errors.New("--all cannot be combined with a name")
 	case !o.all && !o.list && len(names) == 0:
-		return withHint(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` lists them")
+		return hint.With(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` lists them")
 	}
 	return nil
 }
@@ -211,21 +218,21 @@ func (o *wrapOptions) choose(a *app, configs []config, names []string) ([][]int,
 			}
 			if e.Kind == clients.URL && !o.undo && e.Problem == "" {
 				if o.listen == "" {
-					return nil, withHint(fmt.Errorf("%s in %s has a URL: a tap must run in front of it", quote(e.Name), c.place.Path),
+					return nil, hint.With(fmt.Errorf("%s in %s has a URL: a tap must run in front of it", term.Quote(e.Name), c.place.Path),
 						"`mcptap wrap "+e.Name+" --listen 127.0.0.1:8931` points the client at that address and prints the command to run")
 				}
 				if origin == "" {
 					origin = e.Origin()
 				}
 				if origin != e.Origin() {
-					return nil, withHint(fmt.Errorf("%s and %s need separate taps", origin, e.Origin()), "wrap each by name with its own --listen")
+					return nil, hint.With(fmt.Errorf("%s and %s need separate taps", origin, e.Origin()), "wrap each by name with its own --listen")
 				}
 			}
 			plan[i] = append(plan[i], j)
 		}
 	}
 	if len(missing) > 0 {
-		return nil, withHint(fmt.Errorf("no client has a server named %s", quote(missing[0])), "`mcptap wrap --list` lists them")
+		return nil, hint.With(fmt.Errorf("no client has a server named %s", term.Quote(missing[0])), "`mcptap wrap --list` lists them")
 	}
 	return plan, nil
 }
@@ -266,9 +273,9 @@ func (o *wrapOptions) applyTo(a *app, w io.Writer, c *config, entries []int, t c
 		return 0, nil
 	}
 	if o.dryRun {
-		fmt.Fprintf(w, "%s\n", escape(c.place.Path))
+		fmt.Fprintf(w, "%s\n", safe.String(c.place.Path))
 		for line := range strings.Lines(c.file.Diff()) {
-			fmt.Fprintf(w, "%s\n", escape(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintf(w, "%s\n", safe.String(strings.TrimSuffix(line, "\n")))
 		}
 		return len(done), nil
 	}
@@ -286,15 +293,15 @@ func (o *wrapOptions) report(a *app, w io.Writer, c *config, done []clients.Entr
 		word = "unwrapped"
 	}
 	for _, e := range done {
-		fmt.Fprintf(w, "%s %s in %s (%s)\n", word, escape(e.Name), escape(c.place.Path), escape(c.place.Title))
+		fmt.Fprintf(w, "%s %s in %s (%s)\n", word, safe.String(e.Name), safe.String(c.place.Path), safe.String(c.place.Title))
 	}
 	if backup != "" {
-		fmt.Fprintf(w, "backup: %s\n", escape(backup))
+		fmt.Fprintf(w, "backup: %s\n", safe.String(backup))
 	}
 	for _, e := range done {
 		if e.Kind == clients.URL && !o.undo {
 			redact := map[bool]string{true: " --redact"}[o.redact]
-			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", escape(e.Origin()), escape(o.listen), redact)
+			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", safe.String(e.Origin()), safe.String(o.listen), redact)
 			return
 		}
 	}
@@ -339,19 +346,10 @@ func ownPath() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if named, err := exec.LookPath("mcptap"); err == nil && filepath.IsAbs(named) && sameFile(named, own) {
+	if named, err := exec.LookPath("mcptap"); err == nil && filepath.IsAbs(named) && wholefile.Same(named, own) {
 		return named, nil
 	}
 	return own, nil
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // complete returns the names of servers for completion.
@@ -364,7 +362,7 @@ func (o *wrapOptions) complete(a *app) cobra.CompletionFunc {
 				continue
 			}
 			for _, e := range c.file.Entries() {
-				if e.Wrapped == o.undo && clean(e.Name) && !slices.Contains(names, e.Name) {
+				if e.Wrapped == o.undo && safe.Clean(e.Name) && !slices.Contains(names, e.Name) {
 					names = append(names, e.Name)
 				}
 			}
@@ -393,14 +391,14 @@ type jsonServer struct {
 // printList prints the servers that clients have.
 func (o *wrapOptions) printList(a *app, configs []config) error {
 	w := bufio.NewWriter(a.stdout)
-	cols := []column{
-		{title: "SERVER", least: 10},
-		{title: "STATE"},
-		{title: "CLIENT", least: 8},
-		{title: "RUNS", least: 16, rank: 1},
-		{title: "FILE", least: 16, rank: 2},
+	cols := []term.Column{
+		{Title: "SERVER", Least: 10},
+		{Title: "STATE"},
+		{Title: "CLIENT", Least: 8},
+		{Title: "RUNS", Least: 16, Rank: 1},
+		{Title: "FILE", Least: 16, Rank: 2},
 	}
-	var rows [][]cell
+	var rows [][]term.Cell
 	for _, c := range configs {
 		if c.err != nil {
 			a.say(c.err.Error())
@@ -408,7 +406,7 @@ func (o *wrapOptions) printList(a *app, configs []config) error {
 		}
 		for _, e := range c.file.Entries() {
 			if o.json {
-				if err := writeJSON(w, newJSONServer(&c, &e)); err != nil {
+				if err := term.WriteJSON(w, newJSONServer(&c, &e)); err != nil {
 					return err
 				}
 			}
@@ -422,25 +420,25 @@ func (o *wrapOptions) printList(a *app, configs []config) error {
 		a.say("no servers found in the configuration of any client")
 		return nil
 	}
-	l := lines{w: w}
-	printTable(&l, a.palette(), a.width(), cols, rows)
-	return errors.Join(l.err, w.Flush())
+	l := a.printer(w)
+	l.Table(cols, rows)
+	return errors.Join(l.Err, w.Flush())
 }
 
 func newJSONServer(c *config, e *clients.Entry) jsonServer {
 	return jsonServer{
-		V: jsonVersion, Type: "server", Name: e.Name, Client: c.place.Client, Path: c.place.Path, Section: e.Section,
+		V: text.Version, Type: "server", Name: e.Name, Client: c.place.Client, Path: c.place.Path, Section: e.Section,
 		Kind: e.Kind.String(), Wrapped: e.Wrapped, Command: e.Command, URL: e.URL, Tap: e.Tap, Problem: e.Problem,
 	}
 }
 
-func serverRow(c *config, e *clients.Entry) []cell {
-	state := cell{"-", dim}
+func serverRow(c *config, e *clients.Entry) []term.Cell {
+	state := term.Cell{Text: "-", Style: term.Dim}
 	switch {
 	case e.Wrapped:
-		state = cell{"wrapped", green}
+		state = term.Cell{Text: "wrapped", Style: term.Green}
 	case e.Problem != "":
-		state = cell{"no", red}
+		state = term.Cell{Text: "no", Style: term.Red}
 	}
 	runs := e.URL
 	switch {
@@ -453,5 +451,5 @@ func serverRow(c *config, e *clients.Entry) []cell {
 	if project, ok := strings.CutPrefix(e.Section, "projects/"); ok {
 		client += ", " + strings.TrimSuffix(project, "/mcpServers")
 	}
-	return []cell{{escape(e.Name), bold}, state, {escape(client), plain}, {escape(runs), plain}, {escape(c.place.Path), dim}}
+	return []term.Cell{{Text: safe.String(e.Name), Style: term.Bold}, state, {Text: safe.String(client), Style: term.Plain}, {Text: safe.String(runs), Style: term.Plain}, {Text: safe.String(c.place.Path), Style: term.Dim}}
 }

@@ -18,7 +18,7 @@ var pageText string
 // security policy permits none.
 func HTML(w io.Writer, s *Set) error {
 	page := template.New("page").Funcs(template.FuncMap{
-		"escape": escape.Escape, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means,
+		"escape": escape.String, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means,
 		"times": Times, "sections": sections, "rows": Rows, "has": func(side []jsontree.Piece) bool { return side != nil }, "wide": wide, "shown": shown,
 		"failed": func(s *Set, r *diff.Report) bool { return s.Fails && r.AtLeast(s.FailOn) > 0 },
 	})

@@ -121,7 +121,7 @@ func JSON(w io.Writer, s *Set) (err error) {
 // NewSides makes the document of a comparison.
 func NewSides(r *diff.Report) *Sides {
 	s := &Sides{
-		V: jsonVersion, Summary: escape.Escape(r.Summary), A: escapeSide(r.A), B: escapeSide(r.B),
+		V: jsonVersion, Summary: escape.String(r.Summary), A: escapeSide(r.A), B: escapeSide(r.B),
 		Calls: r.Calls, Same: r.Same, Alike: r.Alike, Counts: r.Counts, NotTold: r.Left, Noise: r.Noise, Ignored: r.Ignored,
 		MoreRows: r.MoreRows, Rows: []diff.CallRow{}, Session: []int{}, Differences: []PageDifference{},
 	}
@@ -143,12 +143,12 @@ func NewSides(r *diff.Report) *Sides {
 
 func escapeAll(texts ...*string) {
 	for _, s := range texts {
-		*s = escape.Escape(*s)
+		*s = escape.String(*s)
 	}
 }
 
 func escapeSide(s diff.Side) diff.Side {
-	s.Revision = jsonrpc.Revision(escape.Escape(string(s.Revision)))
+	s.Revision = jsonrpc.Revision(escape.String(string(s.Revision)))
 	escapeAll(&s.Name, &s.Lacks, &s.Client.Name, &s.Client.Title, &s.Client.Version, &s.Server.Name, &s.Server.Title, &s.Server.Version)
 	return s
 }

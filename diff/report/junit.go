@@ -26,7 +26,7 @@ func JUnit(w io.Writer, s *Set) error {
 }
 
 func newSuite(r *diff.Report, s *Set) junit.Suite {
-	suite := junit.Suite{Name: escape.Escape(r.A.Name + " → " + r.B.Name)}
+	suite := junit.Suite{Name: escape.String(r.A.Name + " → " + r.B.Name)}
 	byCase := map[[2]string][]*diff.Difference{}
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -34,7 +34,7 @@ func newSuite(r *diff.Report, s *Set) junit.Suite {
 		byCase[of] = append(byCase[of], d)
 	}
 	add := func(class, name string, took time.Duration, of []*diff.Difference, counts *diff.Counts) {
-		c := junit.Case{Class: escape.Escape(class), Name: escape.Escape(name)}
+		c := junit.Case{Class: escape.String(class), Name: escape.String(name)}
 		if took > 0 {
 			c.Time = fmt.Sprintf("%.6f", took.Seconds())
 		}
@@ -88,7 +88,7 @@ func describe(b *strings.Builder, d *diff.Difference) {
 	where := strings.Fields(CallOf(d) + " " + Numbers(d) + " " + Location(d))
 	fmt.Fprintf(b, "%s: %s: %s", d.Class, strings.Join(where, " "), Means(d))
 	if d.Reason != "" {
-		fmt.Fprintf(b, " (%s)", escape.Escape(d.Reason))
+		fmt.Fprintf(b, " (%s)", escape.String(d.Reason))
 	}
 	if t := Times(d); t != "" {
 		fmt.Fprintf(b, "; %s", t)
@@ -102,7 +102,7 @@ func describe(b *strings.Builder, d *diff.Difference) {
 func unpairedSuite(s *Set) junit.Suite {
 	suite := junit.Suite{Name: "recordings"}
 	for _, u := range s.Unpaired {
-		c := junit.Case{Class: "recordings", Name: escape.Escape(u.Name)}
+		c := junit.Case{Class: "recordings", Name: escape.String(u.Name)}
 		text := "only in the " + u.directory() + " directory"
 		if s.Fails && s.FailOn <= diff.Behaviour {
 			c.Failure = &junit.Message{Message: text, Type: diff.Behaviour.String()}

@@ -140,7 +140,7 @@ func longestRun(s string) (n int) {
 
 // code returns a text as a code span.
 func code(s string) string {
-	s = escape.Escape(s)
+	s = escape.String(s)
 	if strings.TrimSpace(s) == "" {
 		return "` `"
 	}
@@ -161,14 +161,14 @@ func cell(s string) string {
 
 // plainText escapes markup in a text of this program, which may quote recorded names.
 func plainText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(escape.Escape(s))
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(escape.String(s))
 }
 
 // wrap breaks a sentence into lines and escapes it.
 func wrap(s string) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range strings.Fields(escape.Escape(s)) {
+	for _, word := range strings.Fields(escape.String(s)) {
 		if column > 0 && column+len(word) > 110 {
 			b.WriteByte('\n')
 			column = 0

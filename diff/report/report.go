@@ -69,7 +69,7 @@ func CallOf(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
 	}
-	return strings.TrimSpace(escape.Escape(d.Method + " " + short(d.Subject, subjectBytes)))
+	return strings.TrimSpace(escape.String(d.Method + " " + short(d.Subject, subjectBytes)))
 }
 
 // subjectBytes is the maximum length of a subject.
@@ -129,7 +129,7 @@ func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 func Location(d *diff.Difference) string {
 	var parts []string
 	if d.Message != "" {
-		parts = append(parts, escape.Escape(d.Message))
+		parts = append(parts, escape.String(d.Message))
 	}
 	switch d.In {
 	case diff.InClientResponse:
@@ -155,7 +155,7 @@ func Means(d *diff.Difference) string {
 	case d.What != "":
 		words = d.What
 	}
-	return escape.Escape(words)
+	return escape.String(words)
 }
 
 // Times returns how often and where else a difference occurs, "" if it occurs once.
@@ -264,7 +264,7 @@ func Lines(d *diff.Difference) (lines []Line) {
 
 // value returns an excerpt of a value, escaped, with the full size if it was cut.
 func value(excerpt string, size int) string {
-	s := escape.Escape(excerpt)
+	s := escape.String(excerpt)
 	if strings.HasSuffix(excerpt, "…") && size > len(excerpt) {
 		s += fmt.Sprintf(" (%d bytes)", size)
 	}
@@ -284,7 +284,7 @@ func escapePieces(pieces []jsontree.Piece) []jsontree.Piece {
 			text = strings.TrimSuffix(text, "\n")
 		}
 		if p.LeftOut == 0 {
-			text = escape.Escape(strings.ReplaceAll(text, "\t", "    "))
+			text = escape.String(strings.ReplaceAll(text, "\t", "    "))
 		}
 		if text != "" {
 			out = append(out, jsontree.Piece{Text: text, Differs: p.Differs, LeftOut: p.LeftOut})

@@ -161,9 +161,9 @@ func (m *Mock) note(n replay.Note) {
 	switch {
 	case m.over:
 	case m.config.fails(n.Kind):
-		m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
+		m.t.Errorf("mock of %s: %s", m.file, escape.String(n.Text))
 	case n.Kind == replay.NoteRelaxed:
-		m.t.Logf("mock of %s: %s", m.file, escape.Escape(n.Text))
+		m.t.Logf("mock of %s: %s", m.file, escape.String(n.Text))
 	}
 }
 
@@ -187,7 +187,7 @@ func (m *Mock) end() {
 	defer m.mu.Unlock()
 	if m.config.verify {
 		for _, n := range m.coverage.Unrequested(maxUnrequested) {
-			m.t.Errorf("mock of %s: %s", m.file, escape.Escape(n.Text))
+			m.t.Errorf("mock of %s: %s", m.file, escape.String(n.Text))
 		}
 		if asked, all := m.coverage.Sent(), m.coverage.Recorded(); asked < all {
 			m.t.Logf("mock of %s: %d of the %d recorded requests were sent", m.file, asked, all)

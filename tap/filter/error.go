@@ -44,7 +44,7 @@ func (e *Error) Caret() string {
 		to++
 	}
 	end := min(e.Pos+e.Len, to)
-	before, wrong, after := escape.Escape(e.Query[from:e.Pos]), escape.Escape(e.Query[e.Pos:end]), escape.Escape(e.Query[end:to])
+	before, wrong, after := escape.String(e.Query[from:e.Pos]), escape.String(e.Query[e.Pos:end]), escape.String(e.Query[end:to])
 	if from > 0 {
 		before = "…" + before
 	}
@@ -70,7 +70,7 @@ func width(s string) (n int) {
 }
 
 // shown returns a part of a query for a message, in quotes.
-func shown(s string) string { return `"` + escape.Escape(shortened(s)) + `"` }
+func shown(s string) string { return `"` + escape.String(shortened(s)) + `"` }
 
 // literal returns the value that means s.
 func literal(s string) string {
@@ -84,7 +84,7 @@ func toQuote(s string) string {
 	if len(s) > maxShown {
 		return `"…"`
 	}
-	return escape.Escape(literal(s))
+	return escape.String(literal(s))
 }
 
 // shortened cuts a long text.

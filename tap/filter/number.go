@@ -117,7 +117,7 @@ func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 			hi, err = p.parseNumber(k.unit, v, high)
 		}
 		if err == nil && lo > hi {
-			return wrong("empty range", "write the smaller end first: "+escape.Escape(high)+".."+escape.Escape(low))
+			return wrong("empty range", "write the smaller end first: "+escape.String(high)+".."+escape.String(low))
 		}
 		return lo, hi, err
 	}
@@ -138,7 +138,7 @@ func (p *parser) span(k *key, v *value) (lo, hi uint64, err *Error) {
 	case v.cmp == "=", v.cmp == "" && !k.unit.measured:
 		return n, n, nil
 	case v.cmp == "":
-		t := escape.Escape(shortened(text))
+		t := escape.String(shortened(text))
 		return wrong(k.name+": needs a comparison", "write "+k.name+":>"+t+" or "+k.name+":<"+t+", or a range")
 	}
 	return 0, 0, p.wrong(v.from, v.from+len(v.cmp), "unknown comparison "+shown(v.cmp), "use one of > >= < <= =")

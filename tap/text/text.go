@@ -218,4 +218,4 @@ func cut(s string, most int) string {
 }
 
 // quote puts a part of a text into an error message.
-func quote(s string) string { return `"` + escape.Escape(cut(s, 200)) + `"` }
+func quote(s string) string { return `"` + escape.String(cut(s, 200)) + `"` }

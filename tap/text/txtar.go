@@ -147,7 +147,7 @@ func unfit(r rune) bool {
 func name(f *tap.Frame, about []string, form string) string {
 	words := []string{fmt.Sprintf("%04d", f.Seq), f.Lane.String()}
 	for _, w := range about {
-		if w = cut(strings.Join(strings.Fields(escape.Escape(w)), " "), 80); w != "" {
+		if w = cut(strings.Join(strings.Fields(escape.String(w)), " "), 80); w != "" {
 			words = append(words, w)
 		}
 	}

@@ -57,7 +57,7 @@ func ASCII(b []byte) int {
 	return len(b)
 }
 
-// Clean reports whether s is UTF-8 without hazards, so that [Escape] returns it
+// Clean reports whether s is UTF-8 without hazards, so that [String] returns it
 // unchanged.
 func Clean(s string) bool {
 	for _, r := range s {
@@ -68,9 +68,9 @@ func Clean(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// Escape returns s as one line that is safe on a terminal: hazards and bytes that
+// String returns s as one line that is safe on a terminal: hazards and bytes that
 // are not UTF-8 become Go escapes.
-func Escape(s string) string {
+func String(s string) string {
 	if Clean(s) {
 		return s
 	}

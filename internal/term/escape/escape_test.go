@@ -41,8 +41,8 @@ func TestEscape(t *testing.T) {
 		{"\u202e\u009b\U000e0041", `\u202e\u009b\U000e0041`},
 		{"bad \xff\xc3(", `bad \xff\xc3(`},
 	} {
-		if got := escape.Escape(c.in); got != c.want || !escape.Clean(got) || escape.Clean(c.in) != (c.in == c.want) {
-			t.Errorf("Escape(%q) = %q, want %q", c.in, got, c.want)
+		if got := escape.String(c.in); got != c.want || !escape.Clean(got) || escape.Clean(c.in) != (c.in == c.want) {
+			t.Errorf("String(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
 }

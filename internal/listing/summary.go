@@ -1,0 +1,139 @@
+package listing
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcptap/mcptap/internal/term"
+	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A Summary describes a whole listing.
+type Summary struct {
+	view.Summary
+	Info     store.Info
+	ByCall   bool   // calls were listed
+	Selected bool   // only part of the recording was
+	Partial  bool   // not all frames were read, so the number of calls is unknown
+	Pending  bool   // requests without a response were selected
+	Label    string // of the recording, if there are several
+}
+
+func (s *Summary) print(l *term.Printer) {
+	frames := term.Plural(s.Frames, "frame", "frames")
+	switch {
+	case s.ByCall && s.Partial:
+		frames = term.Plural(s.Shown, "call", "calls") + ", " + frames
+	case s.ByCall && s.Selected:
+		frames = fmt.Sprintf("%d of %s, ", s.Shown, term.Plural(s.Calls, "call", "calls")) + frames
+	case s.ByCall:
+		frames = term.Plural(s.Calls, "call", "calls") + ", " + frames
+	case s.Selected:
+		frames = fmt.Sprintf("%d of %s", s.Shown, frames)
+	}
+	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.Info.Duration)}
+	if n := s.Errors; n > 0 {
+		words = append(words, term.Plural(n, "error", "errors"))
+	}
+	if w := statusWord(s.Info); w != "" {
+		words = append(words, w)
+	}
+	title := ""
+	if s.Label != "" {
+		title = safe.String(s.Label) + ": "
+	}
+	for i, line := range term.WrapList(title, words, l.Width) {
+		if errors := term.Plural(s.Errors, "error", "errors"); s.Errors > 0 {
+			line = strings.Replace(line, errors, l.Paint(errors, term.Red), 1)
+		}
+		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), line)
+	}
+	for _, g := range s.Info.Gaps {
+		s.paragraph(l, "missing: ",
+			[]string{fmt.Sprintf("frames %d to %d passed but were not recorded", g.From, g.To)}, term.Red)
+	}
+	for _, n := range s.notes() {
+		s.paragraph(l, "", []string{n}, term.Plain)
+	}
+	if len(s.Unanswered) > 0 && (s.Pending || !s.Selected) {
+		s.requests(l)
+		if how := exitWords(&s.Exit); how != "" {
+			s.paragraph(l, "", []string{"the server " + how}, term.Plain)
+		}
+	}
+	for i := range s.Stderr {
+		if i == 0 {
+			l.Printf("last lines of the server on stderr:\n")
+		}
+		line, _, _ := strings.Cut(s.Stderr[i].About, "\n")
+		l.Printf("%s\n", l.Paint(term.Fit("  "+term.Offset(s.Stderr[i].Part.At)+"  "+safe.String(line), l.Width), term.Dim))
+	}
+}
+
+// notes returns sentences that follow the counts.
+func (s *Summary) notes() (all []string) {
+	add := func(n uint64, one, many, rest string) {
+		if n > 0 {
+			all = append(all, term.Plural(n, one, many)+" "+rest)
+		}
+	}
+	add(s.Hidden, "HTTP frame is", "HTTP frames are", "hidden (use --http)")
+	add(s.TooLarge, "response was", "responses were", "too large to compare")
+	add(s.Forgotten, "response was", "responses were", "not compared: too many responses since the previous one")
+	return all
+}
+
+// requests prints the requests without a response.
+func (s *Summary) requests(l *term.Printer) {
+	what := "unanswered: "
+	if s.Info.Status == store.Live {
+		what = "pending: "
+	}
+	var names []string
+	for i, q := range s.Unanswered {
+		if i == 10 {
+			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.Unanswered)-i)+s.Beyond))
+			break
+		}
+		name := term.Fit(fmt.Sprintf("#%d %s", q.Ref.Seq, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
+		waited := view.Took(max(s.Info.Duration-q.At, 0))
+		switch {
+		case q.Lost, q.StreamEnd.By == "client":
+			waited = view.StreamEndWords(&q.StreamEnd, q.At)
+		case q.Status == session.CallInputRequired:
+			waited = "input required, " + waited
+		case q.Status == session.CallWorking:
+			waited = "task, " + waited
+		}
+		names = append(names, name+" ("+waited+")")
+	}
+	s.paragraph(l, what, names, term.Plain)
+}
+
+func (s *Summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {
+	for i, line := range term.WrapList(title, words, l.Width) {
+		l.Printf("%s%s\n", strings.Repeat("  ", min(i, 1)), l.Paint(line, as))
+	}
+}
+
+// statusWord describes the status of a recording, "" if it is complete.
+func statusWord(info store.Info) string {
+	switch info.Status {
+	case store.Live:
+		return "live"
+	case store.Cut:
+		if info.Err != nil {
+			return "cut off; the rest is still in its queue: " + safe.String(info.Err.Error())
+		}
+		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
+			return "cut off: the end could not be written"
+		}
+		return "cut off: the tap was killed"
+	case store.Damaged:
+		return "damaged"
+	}
+	return ""
+}

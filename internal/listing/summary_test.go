@@ -1,0 +1,24 @@
+package listing
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// Requests without a response beyond the limit are counted.
+func TestSummaryCountsWhatIsNotListed(t *testing.T) {
+	s := &Summary{Summary: view.Summary{Unanswered: make([]session.Request, 11), Beyond: 5}}
+	var text, json bytes.Buffer
+	s.requests(&term.Printer{W: &text, Width: 1000})
+	if err := writeJSONSummary(&json, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "and 6 more") || !strings.Contains(json.String(), `"unanswered_more":5`) {
+		t.Errorf("%s\n%s", &text, &json)
+	}
+}
