@@ -73,8 +73,8 @@ type recordingJSON struct {
 	Upstream  string             `json:"upstream,omitempty"`
 	Status    string             `json:"status"`
 	Problem   string             `json:"problem,omitempty"`
-	Server    partyJSON          `json:"server"`
-	Client    partyJSON          `json:"client"`
+	Server    session.Party      `json:"server"`
+	Client    session.Party      `json:"client"`
 	Revision  string             `json:"revision,omitempty"`
 	Requested string             `json:"requested,omitempty"`
 	Dialect   string             `json:"dialect,omitempty"`
@@ -90,14 +90,8 @@ type recordingJSON struct {
 	Size int64 `json:"size"`
 }
 
-type partyJSON struct {
-	Name    string `json:"name,omitempty"`
-	Version string `json:"version,omitempty"`
-	Title   string `json:"title,omitempty"`
-}
-
-func newPartyJSON(p session.Party) partyJSON {
-	return partyJSON{brief(p.Name), brief(p.Version), brief(p.Title)}
+func briefParty(p session.Party) session.Party {
+	return session.Party{Name: brief(p.Name), Version: brief(p.Version), Title: brief(p.Title)}
 }
 
 // Limits of a recordingJSON.
@@ -111,7 +105,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 	j := &recordingJSON{
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.String(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(),
-		Server: newPartyJSON(f.Server), Client: newPartyJSON(f.Client), Revision: brief(string(f.Revision)),
+		Server: briefParty(f.Server), Client: briefParty(f.Client), Revision: brief(string(f.Revision)),
 		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
 		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
 		Duration: int64(r.Duration), Size: r.Size,
