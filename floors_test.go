@@ -237,7 +237,7 @@ var floors = map[string]floor{
 	},
 	// Without OpenTelemetry's SDK, which would only queue the spans.
 	"export/otlp": {
-		ours: []string{"export"},
+		ours: []string{"export", "internal/term/escape"},
 		never: map[string]string{
 			"os":      "spans come from whoever reads a recording",
 			"os/exec": "it sends spans",

@@ -30,7 +30,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/store"
@@ -199,6 +198,9 @@ func (b *bench) measure(l load) error {
 			v := (i + round) % len(l.variants) // the first one changes
 			os.RemoveAll(b.dir)
 			res, err := l.run(b, l.variants[v], l)
+			if err == nil && l.variants[v].name == "tap" {
+				res.disk, err = checkRecording(b.dir, l, res.sent)
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", l.variants[v].name, err)
 			}
@@ -284,9 +286,9 @@ func cpuOf(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// checkRecording checks that the recording has that many bytes in each direction, or events. It
-// returns the bytes on disk for each recorded byte.
-func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
+// checkRecording checks that the recording has every byte of that many messages in each
+// direction, or every event. It returns the bytes on disk for each recorded byte.
+func checkRecording(dir string, l load, sent int) (float64, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+store.Ext))
 	if err != nil || len(files) != 1 {
 		return 0, fmt.Errorf("%d recordings instead of one (%v)", len(files), err)
@@ -312,13 +314,16 @@ func checkRecording(dir string, want int64, wantEvents int) (float64, error) {
 			events++
 		}
 	}
-	if events != wantEvents || wantEvents == 0 && (bytes[tap.ToServer] != want || bytes[tap.ToClient] != want) {
-		return 0, fmt.Errorf("the recording has %d and %d of %d bytes and %d of %d events",
-			bytes[tap.ToServer], bytes[tap.ToClient], want, events, wantEvents)
+	want := int64(l.size) * int64(sent)
+	switch {
+	case l.size == 0 && events != l.count:
+		return 0, fmt.Errorf("the recording has %d of %d events", events, l.count)
+	case l.size > 0 && (bytes[tap.ToServer] != want || bytes[tap.ToClient] != want || events > 0):
+		return 0, fmt.Errorf("the recording has %d and %d of %d bytes", bytes[tap.ToServer], bytes[tap.ToClient], want)
 	}
-	var st syscall.Stat_t
-	if err := syscall.Stat(files[0], &st); err != nil {
+	info, err := os.Stat(files[0])
+	if err != nil {
 		return 0, err
 	}
-	return float64(st.Size) / float64(bytes[tap.ToServer]+bytes[tap.ToClient]), nil
+	return float64(info.Size()) / float64(bytes[tap.ToServer]+bytes[tap.ToClient]), nil
 }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -21,31 +20,14 @@ import (
 func echo() {
 	buf := make([]byte, 256<<10)
 	for {
-		n, err := syscall.Read(0, buf)
-		if err == syscall.EINTR {
-			continue
-		}
-		if n <= 0 || err != nil {
-			return
-		}
-		if writeAll(1, buf[:n]) != nil {
-			return
-		}
-	}
-}
-
-func writeAll(fd int, p []byte) error {
-	for len(p) > 0 {
-		n, err := syscall.Write(fd, p)
-		if err == syscall.EINTR {
-			continue
-		}
+		n, err := os.Stdin.Read(buf)
 		if err != nil {
-			return err
+			return
 		}
-		p = p[n:]
+		if _, err := os.Stdout.Write(buf[:n]); err != nil {
+			return
+		}
 	}
-	return nil
 }
 
 // relay is the bare relay: the cost of a plain Go program in the path.

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,6 +40,8 @@ func (m *markdown) printf(format string, args ...any) {
 	}
 }
 
+func (m *markdown) fail(err error) { m.err = cmp.Or(m.err, err) }
+
 // block writes recorded text as a code block, which the text cannot end: the fence is
 // longer than any run of backticks in it.
 func (m *markdown) block(language, text string) {
@@ -52,7 +55,7 @@ func span(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = shorten(escape.String(shorten(s, maxSpan)), maxSpan)
+	s = escape.Shorten(escape.String(escape.Shorten(s, maxSpan)), maxSpan)
 	fence := strings.Repeat("`", longestRun(s)+1)
 	pad := ""
 	if len(fence) > 1 || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
@@ -73,17 +76,6 @@ func longestRun(s string) (most int) {
 	return most
 }
 
-// shorten cuts a long text between two characters.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "…"
-}
-
 // recorded prepares recorded bytes for a block of at most that many bytes: JSON is formatted,
 // and invisible characters are escaped. Size is the whole size.
 func recorded(raw []byte, size int64, most int) (language, text string) {
@@ -98,7 +90,7 @@ func recorded(raw []byte, size int64, most int) (language, text string) {
 	part := trimmed[:min(len(trimmed), most+utf8.UTFMax)]
 	text = escapeLines(string(part))
 	if len(text) > most || len(part) < len(trimmed) || int64(len(raw)) < size {
-		language, text = "text", strings.TrimSuffix(shorten(text, most), "…")+"\n… cut"
+		language, text = "text", strings.TrimSuffix(escape.Shorten(text, most), "…")+"\n… cut"
 	}
 	return language, text
 }

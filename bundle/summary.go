@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -86,10 +87,7 @@ type summary struct {
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
 	s := &summary{src: src, stats: session.NewStats("", maxSlowest), checker: check.New(check.Rules())}
 	for f, err := range src.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		s.add(&f)
@@ -159,7 +157,7 @@ type piece struct {
 }
 
 func (s *stderr) add(f *tap.Frame) {
-	p := piece{f.Seq, shorten(string(f.Raw[:min(len(f.Raw), maxStderr+1)]), maxStderr)}
+	p := piece{f.Seq, escape.Shorten(string(f.Raw[:min(len(f.Raw), maxStderr+1)]), maxStderr)}
 	if len(s.last) == stderrBefore {
 		s.last = slices.Delete(s.last, 0, 1)
 	}

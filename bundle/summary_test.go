@@ -226,6 +226,24 @@ func TestSummaryEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A lost recording has frames that cannot be read again.
+type lost struct{ frames }
+
+func (lost) Frame(uint64) (tap.Frame, error) { return tap.Frame{}, io.ErrUnexpectedEOF }
+
+// TestSummaryOfUnreadableFrames checks that a quoted frame that cannot be read is an error.
+func TestSummaryOfUnreadableFrames(t *testing.T) {
+	var call, invalid frames
+	call.add(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"a"}`)
+	call.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`)
+	invalid.add(tap.ToServer, "x")
+	for _, s := range []frames{call, invalid} {
+		if err := WriteSummary(context.Background(), io.Discard, lost{s}, About{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Error(err)
+		}
+	}
+}
+
 // TestHTTPFailure checks that a call refused by HTTP shows the response and its body, as
 // `mcptap show` does.
 func TestHTTPFailure(t *testing.T) {

@@ -18,13 +18,9 @@ func (s *summary) write(w io.Writer, about *About) error {
 	m := &markdown{w: w}
 	m.printf("## Summary of a recorded MCP session\n\n")
 	s.writeHead(m, about)
-	if err := s.writeFailed(m); err != nil {
-		return err
-	}
+	s.writeFailed(m)
 	s.writeUnanswered(m, about)
-	if err := s.writeInvalid(m); err != nil {
-		return err
-	}
+	s.writeInvalid(m)
 	s.writeFindings(m)
 	s.writeSlowest(m)
 	s.writeStderr(m)
@@ -137,9 +133,9 @@ func (s *summary) ending(about *About) string {
 	return strings.Join(words, "; ")
 }
 
-func (s *summary) writeFailed(m *markdown) error {
+func (s *summary) writeFailed(m *markdown) {
 	if s.failures == 0 {
-		return nil
+		return
 	}
 	m.printf("### Failed calls\n\n")
 	m.room = roomFailed
@@ -151,39 +147,38 @@ func (s *summary) writeFailed(m *markdown) error {
 		f := &s.failed[i]
 		m.printf("**%s**: %s\n\nSent by the %s after %s, in frame %d; failed after %s.\n\n", f.title,
 			cmp.Or(f.fault, "failed"), sender(f.lane), view.Took(f.at), f.request.Seq, view.Took(f.took))
-		if err := s.quote(m, "Request", f.request.Seq, m.room/blocks); err != nil {
-			return err
-		}
-		if err := s.writeResponse(m, f, m.room/(blocks-1)); err != nil {
-			return err
-		}
+		s.quote(m, "Request", f.request.Seq, m.room/blocks)
+		s.writeResponse(m, f, m.room/(blocks-1))
 	}
-	return nil
 }
 
 // writeResponse quotes the response of a failed call: a message, or what HTTP responded
 // instead.
-func (s *summary) writeResponse(m *markdown, f *failure, room int) error {
+func (s *summary) writeResponse(m *markdown, f *failure, room int) {
 	if f.response.Seq == 0 {
-		return nil
+		return
 	}
 	last, err := s.src.Frame(f.response.Seq)
 	if err != nil {
-		return err
+		m.fail(err)
+		return
 	}
 	if last.Lane != tap.Lifecycle {
-		return s.quote(m, "Response", f.response.Seq, room)
+		s.quote(m, "Response", f.response.Seq, room)
+		return
 	}
 	found := false
 	for g, err := range s.src.Frames(f.request.Seq) {
 		if err != nil {
-			return err
+			m.fail(err)
+			return
 		}
 		if g.Exchange != f.exchange || g.Exchange == 0 {
 			continue
 		}
 		if found && g.Lane == tap.ToClient {
-			return s.quote(m, "Its body", g.Seq, room)
+			s.quote(m, "Its body", g.Seq, room)
+			return
 		}
 		e, _ := tap.ParseEvent(g.Raw)
 		if g.Lane == tap.Lifecycle && e.Name == tap.EventResponse && e.Status >= 200 {
@@ -194,17 +189,17 @@ func (s *summary) writeResponse(m *markdown, f *failure, room int) error {
 			break
 		}
 	}
-	if found { // without a body
-		return nil
+	if !found { // else without a body
+		s.quote(m, "End of the exchange", f.response.Seq, room)
 	}
-	return s.quote(m, "End of the exchange", f.response.Seq, room)
 }
 
 // quote writes the payload of a frame, as far as there is room.
-func (s *summary) quote(m *markdown, title string, seq uint64, room int) error {
+func (s *summary) quote(m *markdown, title string, seq uint64, room int) {
 	f, err := s.src.Frame(seq)
 	if err != nil {
-		return err
+		m.fail(err)
+		return
 	}
 	raw, size := f.Raw, f.Size
 	if f.Whole() {
@@ -213,7 +208,6 @@ func (s *summary) quote(m *markdown, title string, seq uint64, room int) error {
 	}
 	m.printf("%s, frame %d, %s:\n\n", title, seq, view.Size(f.Size))
 	m.block(recorded(raw, size, min(room, maxBlock)))
-	return nil
 }
 
 func (s *summary) writeUnanswered(m *markdown, about *About) {
@@ -251,25 +245,23 @@ func (s *summary) arguments(ref session.Ref) string {
 	return jsonrpc.Preview(m)
 }
 
-func (s *summary) writeInvalid(m *markdown) error {
+func (s *summary) writeInvalid(m *markdown) {
 	if s.invalids == 0 {
-		return nil
+		return
 	}
 	m.printf("### Frames that are not messages\n\n")
 	m.room = roomInvalid
 	for i, seq := range s.invalid {
 		f, err := s.src.Frame(seq)
-		if err == nil {
-			err = s.quote(m, "From the "+sender(f.Lane), seq, m.room/(len(s.invalid)-i))
-		}
 		if err != nil {
-			return err
+			m.fail(err)
+			return
 		}
+		s.quote(m, "From the "+sender(f.Lane), seq, m.room/(len(s.invalid)-i))
 	}
 	if left := s.invalids - len(s.invalid); left > 0 {
 		m.printf("And %d more.\n\n", left)
 	}
-	return nil
 }
 
 // writeFindings writes what violates the specification or breaks clients, the worst first.

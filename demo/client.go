@@ -43,10 +43,10 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 	end := step{"closed stdin; the server wrote to stderr and exited", c.close}
 	switch revision {
 	case Handshake:
-		steps = append([]step{{"initialized a session with " + ServerName, c.initialize}}, steps...)
+		steps = append([]step{{"initialized a session with " + serverName, c.initialize}}, steps...)
 		steps = append(steps, step{"responded to the server's requests for roots, the user and a model", c.briefing}, end)
 	case Stateless:
-		steps = append([]step{{"discovered " + ServerName + ", no session needed", c.discover}}, steps...)
+		steps = append([]step{{"discovered " + serverName + ", no session needed", c.discover}}, steps...)
 		steps = append(steps, step{"called a tool in 3 rounds, with roots, the user and a model in between", c.briefing}, end)
 	default:
 		return fmt.Errorf("demo: unknown revision %q (want %s or %s)", revision, Handshake, Stateless)
@@ -104,7 +104,7 @@ func (c *client) start(ctx context.Context, command []string) {
 	cmd.WaitDelay = exitPatience // for a grandchild that keeps stderr open
 	c.wire = &wire{
 		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: exitPatience},
-		counts:    map[string]int{}, changed: make(chan struct{}),
+		awaited:   map[string][]chan struct{}{}, ended: make(chan struct{}),
 	}
 	c.sdk = mcp.NewClient(&mcp.Implementation{
 		Name: "mcptap-demo-client", Title: "The client of the demo", Version: version,
@@ -121,7 +121,7 @@ func (c *client) start(ctx context.Context, command []string) {
 	c.sdk.AddRoots(&mcp.Root{URI: "file:///home/demo/briefings", Name: "briefings"})
 	c.sdk.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			defer c.wire.count("got " + method) // when the SDK has handled it
+			defer c.wire.saw("got " + method) // when the SDK has handled it
 			return next(ctx, method, req)
 		}
 	})
@@ -173,10 +173,11 @@ func (c *client) initialize(ctx context.Context) error {
 // discover opens with server/discover, after which the SDK listens for changes of the
 // lists.
 func (c *client) discover(ctx context.Context) error {
+	acknowledged := c.wire.next(gotAcknowledgement)
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	if err := c.acknowledged(ctx, 1); err != nil {
+	if err := acknowledged(ctx); err != nil {
 		return err
 	}
 	c.addDrafts()
@@ -186,11 +187,6 @@ func (c *client) discover(ctx context.Context) error {
 // addDrafts gives the client a second root.
 func (c *client) addDrafts() {
 	c.sdk.AddRoots(&mcp.Root{URI: "file:///home/demo/drafts", Name: "drafts"})
-}
-
-// acknowledged waits for the acknowledgement of the nth subscription.
-func (c *client) acknowledged(ctx context.Context, n int) error {
-	return c.wire.await(ctx, "got notifications/subscriptions/acknowledged", n)
 }
 
 // all reads a list to its end.
@@ -209,38 +205,26 @@ func (c *client) lists(ctx context.Context) error {
 }
 
 func (c *client) prompts(ctx context.Context) error {
-	for _, p := range []*mcp.GetPromptParams{
-		{Name: "packing_list", Arguments: map[string]string{"city": "tokyo", "days": "5"}},
-		{Name: "explain_forecast", Arguments: map[string]string{"city": "oslo"}},
-	} {
-		if _, err := c.session.GetPrompt(ctx, p); err != nil {
-			return err
-		}
-	}
-	for _, p := range []*mcp.CompleteParams{
-		{
-			Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "packing_list"},
-			Argument: mcp.CompleteParamsArgument{Name: "city", Value: "o"},
-		},
-		{
-			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: uriDay},
-			Argument: mcp.CompleteParamsArgument{Name: "date", Value: "2026-07-2"},
-		},
-	} {
-		if _, err := c.session.Complete(ctx, p); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, packing := c.session.GetPrompt(ctx, &mcp.GetPromptParams{
+		Name: "packing_list", Arguments: map[string]string{"city": "tokyo", "days": "5"},
+	})
+	_, explaining := c.session.GetPrompt(ctx, &mcp.GetPromptParams{
+		Name: "explain_forecast", Arguments: map[string]string{"city": "oslo"},
+	})
+	_, city := c.session.Complete(ctx, &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "packing_list"},
+		Argument: mcp.CompleteParamsArgument{Name: "city", Value: "o"},
+	})
+	_, date := c.session.Complete(ctx, &mcp.CompleteParams{
+		Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: uriDay},
+		Argument: mcp.CompleteParamsArgument{Name: "date", Value: "2026-07-2"},
+	})
+	return errors.Join(packing, explaining, city, date)
 }
 
 func (c *client) resources(ctx context.Context) error {
-	for _, uri := range []string{uriStations, uriStation("oslo"), uriStation("tokyo") + "/days/2026-07-29"} {
-		if err := c.read(ctx, uri); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(c.read(ctx, uriStations), c.read(ctx, uriStation("oslo")),
+		c.read(ctx, uriStation("tokyo")+"/days/2026-07-29"))
 }
 
 func (c *client) read(ctx context.Context, uri string) error {
@@ -271,10 +255,8 @@ func (c *client) withToken(tool string) *mcp.CallToolParams {
 }
 
 func (c *client) tools(ctx context.Context) error {
-	if err := c.call(ctx, forecastFor("saopaulo", 2)); err != nil {
-		return err
-	}
-	return c.call(ctx, &mcp.CallToolParams{Name: "radar", Arguments: cityArgs{"oslo"}})
+	return errors.Join(c.call(ctx, forecastFor("saopaulo", 2)),
+		c.call(ctx, &mcp.CallToolParams{Name: "radar", Arguments: cityArgs{"oslo"}}))
 }
 
 // failures has two kinds: a tool that fails returns a result with isError, for the model; an
@@ -298,10 +280,10 @@ func (c *client) briefing(ctx context.Context) error { return c.call(ctx, c.with
 
 // begin calls a tool and returns once the request was sent.
 func (c *client) begin(ctx context.Context, p *mcp.CallToolParams) (<-chan error, error) {
-	n := c.wire.counted("sent tools/call")
+	sent := c.wire.next("sent tools/call")
 	end := make(chan error, 1)
 	go func() { end <- c.call(ctx, p) }()
-	return end, c.wire.await(ctx, "sent tools/call", n+1)
+	return end, sent(ctx)
 }
 
 // overtaking has three concurrent calls, the slowest first.
@@ -320,14 +302,14 @@ func (c *client) overtaking(ctx context.Context) error {
 }
 
 func (c *client) cancellation(ctx context.Context) error {
-	turning := c.wire.counted("got notifications/progress")
+	turning := c.wire.next("got notifications/progress")
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end, err := c.begin(call, c.withToken("sweep"))
 	if err != nil {
 		return err
 	}
-	if err := c.wire.await(ctx, "got notifications/progress", turning+1); err != nil {
+	if err := turning(ctx); err != nil {
 		return err
 	}
 	return c.cancelled(ctx, func() error {
@@ -342,29 +324,29 @@ func (c *client) cancellation(ctx context.Context) error {
 // cancelled runs cancel, which cancels a request, and waits for the cancellation and for the
 // response, which servers of the SDK send nevertheless.
 func (c *client) cancelled(ctx context.Context, cancel func() error) error {
-	sent, responses := c.wire.counted("sent notifications/cancelled"), c.wire.counted("response")
+	sent, response := c.wire.next("sent notifications/cancelled"), c.wire.next("response")
 	if err := cancel(); err != nil {
 		return err
 	}
-	if err := c.wire.await(ctx, "sent notifications/cancelled", sent+1); err != nil {
+	if err := sent(ctx); err != nil {
 		return err
 	}
-	return c.wire.await(ctx, "response", responses+1)
+	return response(ctx)
 }
 
 // listChanged opens and closes a station. Both change the list of the tools and that
 // of the resources.
 func (c *client) listChanged(ctx context.Context) error {
-	for round, p := range []*mcp.CallToolParams{
+	for _, p := range []*mcp.CallToolParams{
 		{Name: "open_station", Arguments: stationArgs{"nairobi", "Nairobi"}}, {Name: "close_station"},
 	} {
+		tools := c.wire.next("got notifications/tools/list_changed")
+		resources := c.wire.next("got notifications/resources/list_changed")
 		if err := c.call(ctx, p); err != nil {
 			return err
 		}
-		for _, method := range []string{toolsChanged, resourcesChanged} {
-			if err := c.wire.await(ctx, "got "+method, round+1); err != nil {
-				return err
-			}
+		if err := errors.Join(tools(ctx), resources(ctx)); err != nil {
+			return err
 		}
 		// The notification has cleared the cache of the SDK.
 		if err := errors.Join(all(c.session.Tools(ctx, nil)), all(c.session.Resources(ctx, nil))); err != nil {
@@ -377,12 +359,13 @@ func (c *client) listChanged(ctx context.Context) error {
 // subscription receives one update, and none after it has unsubscribed.
 func (c *client) subscription(ctx context.Context) error {
 	uri := uriStation("oslo")
+	acknowledged, updated := c.wire.next(gotAcknowledgement), c.wire.next("got notifications/resources/updated")
 	if err := c.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil {
 		return err
 	}
 	unsubscribe := func() error { return c.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) }
 	if c.revision == Stateless {
-		if err := c.acknowledged(ctx, 2); err != nil {
+		if err := acknowledged(ctx); err != nil {
 			return err
 		}
 		inner := unsubscribe
@@ -391,7 +374,7 @@ func (c *client) subscription(ctx context.Context) error {
 	if err := c.call(ctx, &mcp.CallToolParams{Name: "record_reading", Arguments: readingArgs{"oslo", 15.5}}); err != nil {
 		return err
 	}
-	if err := c.wire.await(ctx, "got "+resourceUpdated, 1); err != nil {
+	if err := updated(ctx); err != nil {
 		return err
 	}
 	if err := errors.Join(c.read(ctx, uri), unsubscribe()); err != nil {
@@ -413,13 +396,45 @@ func (c *client) close(ctx context.Context) error {
 	return nil
 }
 
-// A wire is a transport that counts messages: "sent METHOD", "got METHOD" once the SDK
-// has handled it, "response", and "end" of the connection.
+// gotAcknowledgement is the acknowledgement of a subscription.
+const gotAcknowledgement = "got notifications/subscriptions/acknowledged"
+
+// A wire is a transport that reports messages: "sent METHOD", "got METHOD" once the SDK has
+// handled it, and "response".
 type wire struct {
 	mcp.Transport
 	mu      sync.Mutex
-	counts  map[string]int
-	changed chan struct{} // closed and replaced with every count
+	awaited map[string][]chan struct{} // each closed by the message
+	ended   chan struct{}              // closed with the connection
+	end     sync.Once
+}
+
+// next returns a function that waits for the next such message.
+func (w *wire) next(what string) func(context.Context) error {
+	seen := make(chan struct{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.awaited[what] = append(w.awaited[what], seen)
+	return func(ctx context.Context) error {
+		select {
+		case <-seen:
+			return nil
+		case <-w.ended:
+			return fmt.Errorf("the connection ended before %q", what)
+		case <-ctx.Done():
+			return fmt.Errorf("no %q", what)
+		}
+	}
+}
+
+// saw reports a message.
+func (w *wire) saw(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, seen := range w.awaited[what] {
+		close(seen)
+	}
+	delete(w.awaited, what)
 }
 
 // Connect implements [mcp.Transport].
@@ -440,10 +455,10 @@ type wireConn struct {
 func (c wireConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	if _, ok := message.(*jsonrpc.Response); ok {
-		c.w.count("response")
+		c.w.saw("response")
 	}
 	if err != nil {
-		c.w.count("end")
+		c.w.end.Do(func() { close(c.w.ended) })
 	}
 	return message, err
 }
@@ -452,43 +467,9 @@ func (c wireConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c wireConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, message)
 	if r, ok := message.(*jsonrpc.Request); ok && err == nil {
-		c.w.count("sent " + r.Method)
+		c.w.saw("sent " + r.Method)
 	}
 	return err
-}
-
-func (w *wire) count(what string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.counts[what]++
-	close(w.changed)
-	w.changed = make(chan struct{})
-}
-
-func (w *wire) counted(what string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.counts[what]
-}
-
-// await waits for a count.
-func (w *wire) await(ctx context.Context, what string, n int) error {
-	for {
-		w.mu.Lock()
-		done, ended, changed := w.counts[what] >= n, w.counts["end"] > 0, w.changed
-		w.mu.Unlock()
-		switch {
-		case done:
-			return nil
-		case ended:
-			return fmt.Errorf("the connection ended before %q", what)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("no %q", what)
-		}
-	}
 }
 
 // A transcript collects stderr.

@@ -24,18 +24,14 @@ const (
 	Stateless = "2026-07-28"
 )
 
-// ServerName is the name of the built-in server.
-const ServerName = "mcptap-demo-server"
+// serverName is the name of the built-in server.
+const serverName = "mcptap-demo-server"
 
 // version is that of both peers, not of the program: recordings in the documentation should
 // not change with each release.
 const version = "1.0.0"
 
 const (
-	toolsChanged     = "notifications/tools/list_changed"
-	resourcesChanged = "notifications/resources/list_changed"
-	resourceUpdated  = "notifications/resources/updated"
-
 	uriStations = "weather://stations"
 	uriDay      = "weather://stations/{city}/days/{date}"
 )

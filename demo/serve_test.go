@@ -92,7 +92,7 @@ func TestServeSpeaksBothEras(t *testing.T) {
 		if err := s.ends(t); err != nil {
 			t.Error(err)
 		}
-		if got := s.log.String(); got != ServerName+": ready, 4 stations\n"+ServerName+": the client has left, bye\n" {
+		if got := s.log.String(); got != serverName+": ready, 4 stations\n"+serverName+": the client has left, bye\n" {
 			t.Errorf("the log is %q", got)
 		}
 	}

@@ -5,19 +5,19 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Serve runs the server on in and out until the client closes in, or ctx ends, which is an
-// error. It writes messages to log, a line in each write, and closes in and out.
-func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Writer) error {
-	s := &server{weather: newWeather(), stop: ctx.Done(), log: log}
+// error. It writes messages to stderr, a line in each write, and closes in and out.
+func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, stderr io.Writer) error {
+	s := &server{weather: newWeather(), stop: ctx.Done(), log: log.New(stderr, serverName+": ", 0)}
 	s.sdk = mcp.NewServer(&mcp.Implementation{
-		Name: ServerName, Title: "Weather stations", Version: version,
+		Name: serverName, Title: "Weather stations", Version: version,
 	}, &mcp.ServerOptions{
 		Instructions: "Ask for a forecast by the key of a station. " +
 			"The keys are in " + uriStations + ".",
@@ -25,15 +25,15 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Wri
 		CompletionHandler: s.complete,
 		// The SDK keeps the subscriptions, if both handlers are set.
 		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
-			s.say("subscribed: %s", req.Params.URI)
+			s.log.Printf("subscribed: %s", req.Params.URI)
 			return nil
 		},
 		UnsubscribeHandler: func(_ context.Context, req *mcp.UnsubscribeRequest) error {
-			s.say("unsubscribed: %s", req.Params.URI)
+			s.log.Printf("unsubscribed: %s", req.Params.URI)
 			return nil
 		},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-			s.say("the client has other roots now")
+			s.log.Printf("the client has other roots now")
 		},
 		// Lists may be cached for a minute, readings not at all.
 		SetCacheable: func(_ context.Context, req mcp.Request, c *mcp.Cacheable) {
@@ -45,11 +45,11 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, log io.Wri
 	s.addResources()
 	s.addPrompts()
 	s.addTools()
-	s.say("ready, %d stations", len(s.weather.all()))
+	s.log.Printf("ready, %d stations", len(s.weather.all()))
 	if err := s.sdk.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out}); err != nil {
-		return fmt.Errorf("%s: %w", ServerName, err)
+		return fmt.Errorf("%s: %w", serverName, err)
 	}
-	s.say("the client has left, bye")
+	s.log.Printf("the client has left, bye")
 	return nil
 }
 
@@ -60,17 +60,7 @@ type server struct {
 	// stop ends the pauses of handlers with Serve's context, which the SDK does not pass to
 	// them.
 	stop <-chan struct{}
-
-	mu  sync.Mutex
-	log io.Writer
-}
-
-// say logs a line.
-func (s *server) say(format string, args ...any) {
-	line := fmt.Sprintf(ServerName+": "+format+"\n", args...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, _ = io.WriteString(s.log, line) // a closed stderr must not end the service
+	log  *log.Logger // which ignores errors: a closed stderr must not end the service
 }
 
 // pause waits. It returns early with an error if the client cancels the request, or the server

@@ -210,7 +210,7 @@ func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
 			return out, err
 		}
 	}
-	s.say("survey done")
+	s.log.Printf("survey done")
 	// Some SDKs lose progress that they read together with the response.
 	return out, s.pause(c, surveyStep)
 }
@@ -220,7 +220,7 @@ func (s *server) calibrate(c call, in cityArgs) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.say("warning: calibrating %s, readings are paused", st.City)
+	s.log.Printf("warning: calibrating %s, readings are paused", st.City)
 	return textResult("The thermometer in %s is off by 0.2 °C.", st.City), s.pause(c, calibration)
 }
 
@@ -230,7 +230,7 @@ func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	if err := s.pause(c, sweepLimit); err != nil {
-		s.say("sweep cancelled by the client")
+		s.log.Printf("sweep cancelled by the client")
 		return nil, errors.New("the sweep was cancelled")
 	}
 	return textResult("The sweep is over."), nil

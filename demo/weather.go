@@ -106,9 +106,6 @@ func (s station) forecast(n int) []day {
 
 // text returns v as JSON for a resource.
 func text(v any) string {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err.Error()
-	}
+	b, _ := json.MarshalIndent(v, "", "  ") // texts and numbers only
 	return string(b)
 }

@@ -1,8 +1,10 @@
 package export
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,13 +20,6 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// writers are the formats by name.
-var writers = map[string]func(io.Writer, About) Writer{
-	"har":     func(w io.Writer, a About) Writer { return NewHAR(w, a) },
-	"otlp":    func(w io.Writer, a About) Writer { return NewOTLP(w, a) },
-	"mermaid": func(w io.Writer, a About) Writer { return NewMermaid(w, a) },
-}
-
 func testAbout(transport string) About {
 	return About{
 		Header:  tap.Header{ID: "0a1b2c3d", Label: "a label/é", Transport: transport, Start: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)},
@@ -35,7 +30,21 @@ func testAbout(transport string) About {
 func exported(t *testing.T, format string, about About, frames []tap.Frame) string {
 	t.Helper()
 	var out bytes.Buffer
-	w := writers[format](&out, about)
+	w := bufio.NewWriter(&out)
+	x, err := newWriter(w, format, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addAll(t, x, frames)
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// addAll adds all frames, and the end.
+func addAll(t *testing.T, w writer, frames []tap.Frame) {
+	t.Helper()
 	for i := range frames {
 		if err := w.Add(&frames[i]); err != nil {
 			t.Fatal(err)
@@ -44,7 +53,6 @@ func exported(t *testing.T, format string, about About, frames []tap.Frame) stri
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return out.String()
 }
 
 // schema is the one of HAR 1.2.
@@ -288,5 +296,37 @@ func TestHAROfStdio(t *testing.T) {
 	}
 	if e := by[base+"ping"]; e.Response.Status != 0 || e.Response.Error == "" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A full disk takes no bytes.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// TestFullDisk checks that an error of the output ends the export, in every format.
+func TestFullDisk(t *testing.T) {
+	const many = 10_000
+	call := []tap.Frame{
+		{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)},
+		{Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)},
+	}
+	for _, f := range Formats {
+		read := 0
+		err := Write(t.Context(), full{}, f.Name, testAbout("stdio"), func(yield func(tap.Frame, error) bool) {
+			for ; read < many; read++ {
+				next := call[read%2]
+				next.Seq, next.Size = uint64(read+1), int64(len(next.Raw))
+				if !yield(next, nil) {
+					return
+				}
+			}
+		})
+		if !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+		if read == many && f.Name != "mermaid" { // which fits into the buffer
+			t.Errorf("%s: all frames were read", f.Name)
+		}
 	}
 }

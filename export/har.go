@@ -1,17 +1,24 @@
 package export
 
 import (
+	"cmp"
 	"container/list"
-	"fmt"
+	"encoding/base64"
+	"errors"
 	"io"
+	"net/url"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
-// HAR writes an HTTP Archive, version 1.2, for the network panels of browsers.
+// A harWriter writes an HTTP Archive, version 1.2, for the network panels of browsers.
 //
 // An exchange of an HTTP recording is an entry, with its head as it was recorded, its
 // body, and the times of sending, waiting and receiving. The events of a stream are its
@@ -24,15 +31,15 @@ import (
 // this.
 //
 // Entries are written when they end, those without an end last. With more than
-// [MaxEntries] without an end, or more than [MaxHeld] bytes in them, the oldest is
-// written as it is. At most [About.MaxBody] bytes of a body or a WebSocket message are
-// kept; a comment reports what is missing.
-type HAR struct {
-	about About
-	w     io.Writer
-	stdio bool
-	begun bool
-	some  bool // an entry was written
+// maxEntries without an end, or more than maxHeld bytes in them, the oldest is
+// written as it is. At most maxBody bytes of a body or a WebSocket message are kept; a
+// comment reports what is missing.
+type harWriter struct {
+	output
+	about   About
+	maxBody int // in tests less than the constant
+	stdio   bool
+	some    bool // an entry was written
 
 	// Entries without an end: by exchange, or by request on stdio, and all of them, the
 	// oldest first, with the number of bytes in them.
@@ -44,114 +51,276 @@ type HAR struct {
 	last    time.Duration
 }
 
-// NewHAR returns a Writer of an HTTP Archive.
-func NewHAR(w io.Writer, about About) *HAR {
-	if about.MaxBody == 0 {
-		about.MaxBody = DefaultMaxBody
-	}
-	return &HAR{
-		about: about, w: w, stdio: about.Header.Transport != "http", open: map[uint64]*exchange{},
-		pending: map[session.Ref]*exchange{},
-	}
-}
-
 const (
 	pageID       = "recording"
 	stdioComment = "JSON-RPC on stdio, shown as HTTP by mcptap: no HTTP was spoken"
+
+	// maxBody is the largest number of bytes of a body.
+	maxBody = 4 << 20
+	// maxEntries is the largest number of entries without an end.
+	maxEntries = 1 << 16
+	// maxHeld is the largest number of bytes of bodies in them.
+	maxHeld = 256 << 20
+	// An entry gets no more messages of a WebSocket, and no more bytes of them.
+	maxSockets     = 10_000
+	maxSocketBytes = 64 << 20
 )
 
-// begin writes the head once.
-func (h *HAR) begin() error {
-	if h.begun {
-		return nil
-	}
-	h.begun = true
-	creator, err := escape.JSON(harNamed{Name: h.about.Program, Version: h.about.Version})
-	if err != nil {
-		return err
-	}
-	page, err := escape.JSON(harPage{Started: h.stamp(0), ID: pageID, Title: h.about.Header.Label})
-	if err != nil {
-		return err
+// newHAR writes the head of an HTTP Archive.
+func newHAR(w io.Writer, about About) *harWriter {
+	h := &harWriter{
+		output: output{w: w}, about: about, maxBody: maxBody, stdio: about.Header.Transport != "http",
+		open: map[uint64]*exchange{}, pending: map[session.Ref]*exchange{},
 	}
 	comment := ""
 	if h.stdio {
 		comment = `"comment":"` + stdioComment + `",`
 	}
-	_, err = fmt.Fprintf(h.w, `{"log":{"version":"1.2","creator":%s,%s"pages":[%s],"entries":[`, creator, comment, page)
-	return err
+	h.printf(`{"log":{"version":"1.2","creator":%s,%s"pages":[%s],"entries":[`,
+		h.json(harNamed{about.Program, about.Version}), comment,
+		h.json(harPage{Started: h.stamp(0), ID: pageID, Title: about.Header.Label}))
+	return h
+}
+
+// json encodes a part of the file.
+func (h *harWriter) json(v any) []byte {
+	b, err := escape.JSON(v)
+	h.fail(err)
+	return b
 }
 
 // stamp formats a time for HAR.
-func (h *HAR) stamp(at time.Duration) string {
+func (h *harWriter) stamp(at time.Duration) string {
 	return h.about.at(at).Format("2006-01-02T15:04:05.000000Z07:00")
 }
 
-// Add implements [Writer].
-func (h *HAR) Add(f *tap.Frame) error {
-	if err := h.begin(); err != nil {
-		return err
-	}
+// Add implements [writer].
+func (h *harWriter) Add(f *tap.Frame) error {
 	h.last = max(h.last, f.At)
 	e := h.tracker.Add(f)
-	if h.stdio {
-		return h.addStdio(e)
+	if !h.stdio {
+		h.addHTTP(e)
+		return h.err
 	}
-	return h.addHTTP(e)
+	for i := range e.Parts {
+		h.addMessage(e, i)
+	}
+	return h.err
 }
 
-// Close implements [Writer].
-func (h *HAR) Close() error {
-	if err := h.begin(); err != nil {
-		return err
-	}
+// Close implements [writer].
+func (h *harWriter) Close() error {
 	for h.queue.Len() > 0 {
-		if err := h.writeOldest(); err != nil {
-			return err
-		}
+		h.writeOldest()
 	}
-	_, err := io.WriteString(h.w, "]}}\n")
-	return err
+	h.printf("]}}\n")
+	return h.err
 }
-
-const (
-	// MaxEntries is the largest number of entries without an end.
-	MaxEntries = 1 << 16
-	// MaxHeld is the largest number of bytes of bodies in them.
-	MaxHeld = 256 << 20
-)
 
 // wait adds an entry to those without an end, and writes the oldest ones if there are
 // too many.
-func (h *HAR) wait(x *exchange) error {
+func (h *harWriter) wait(x *exchange) {
 	x.place = h.queue.PushBack(x)
-	for h.queue.Len() > MaxEntries || h.held > MaxHeld && h.queue.Len() > 1 {
-		if err := h.writeOldest(); err != nil {
-			return err
-		}
+	for h.queue.Len() > maxEntries || h.held > maxHeld && h.queue.Len() > 1 {
+		h.writeOldest()
 	}
-	return nil
 }
 
-func (h *HAR) writeOldest() error { return h.write(h.queue.Front().Value.(*exchange)) }
+func (h *harWriter) writeOldest() { h.write(h.queue.Front().Value.(*exchange)) }
 
 // write writes an entry.
-func (h *HAR) write(x *exchange) error {
+func (h *harWriter) write(x *exchange) {
 	if x.place != nil {
 		h.queue.Remove(x.place)
 		delete(h.open, x.number)
 		delete(h.pending, x.ref)
 	}
 	h.held -= x.held
-	line, err := escape.JSON(h.entry(x))
-	if err != nil {
-		return err
-	}
 	separator := "\n"
 	if h.some {
 		separator = ",\n"
 	}
 	h.some = true
-	_, err = h.w.Write(append([]byte(separator), line...))
-	return err
+	h.printf("%s%s", separator, h.json(h.entry(x)))
+}
+
+// An exchange is an entry that is not written yet.
+type exchange struct {
+	number      uint64
+	ref         session.Ref   // of a request on stdio
+	place       *list.Element // in the queue, nil if it was never there
+	first, last uint64
+	request     tap.Event
+	response    tap.Event
+	up, down    body
+	// began and sent are the times of the first and last byte of the request, responded
+	// that of the first byte of the response, ended that of the end.
+	began, sent, responded, ended time.Duration
+	over                          bool
+	end                           tap.Event
+	sockets                       []harMessage
+	dropped, cut                  int // messages of a WebSocket that are missing, or cut
+	held                          int64
+	comment                       string
+}
+
+// A body is the beginning of a body.
+type body struct {
+	bytes []byte
+	size  int64
+	lost  bool // bytes are missing at its end
+}
+
+var errEnough = errors.New("enough") // ends WriteRaw
+
+// A limited keeps the first bytes of what is written.
+type limited struct {
+	b    *body
+	room int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.room - len(l.b.bytes); len(p) > room {
+		l.b.bytes = append(l.b.bytes, p[:room]...)
+		l.b.lost = true
+		return room, errEnough
+	}
+	l.b.bytes = append(l.b.bytes, p...)
+	return len(p), nil
+}
+
+// addBytes adds a frame to a body of an exchange.
+func (h *harWriter) addBytes(x *exchange, b *body, f *tap.Frame) {
+	before := len(b.bytes)
+	b.size += max(f.Size, int64(len(f.Raw)))
+	to := limited{b, h.maxBody}
+	switch {
+	case b.lost:
+	case f.Size <= int64(len(f.Raw)) || h.about.Raw == nil:
+		_, _ = to.Write(f.Raw)
+		b.lost = b.lost || f.Size > int64(len(f.Raw))
+	default:
+		if err := h.about.Raw(&to, *f); !errors.Is(err, errEnough) {
+			h.fail(err)
+		}
+	}
+	h.held += int64(len(b.bytes) - before)
+	x.held += int64(len(b.bytes) - before)
+}
+
+// addHTTP adds a frame of an HTTP recording.
+func (h *harWriter) addHTTP(e *session.Entry) {
+	f := e.Frame
+	if f.Exchange == 0 {
+		return
+	}
+	x := h.open[f.Exchange]
+	if x == nil {
+		x = &exchange{number: f.Exchange, first: f.Seq, began: f.At - f.Took, sent: f.At}
+		h.open[f.Exchange] = x
+		h.wait(x)
+	}
+	x.last, x.ended = f.Seq, f.At
+	switch {
+	case f.Lane == tap.Lifecycle:
+		h.addEvent(x, e)
+	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
+		h.addSocket(x, f)
+	case f.Lane == tap.ToServer:
+		x.sent = f.At
+		h.addBytes(x, &x.up, f)
+	default:
+		h.addBytes(x, &x.down, f)
+	}
+}
+
+func (h *harWriter) addEvent(x *exchange, entry *session.Entry) {
+	f, e := entry.Frame, entry.Event
+	switch e.Name {
+	case tap.EventRequest:
+		x.request, x.sent = e, max(x.sent, f.At)
+	case tap.EventResponse:
+		if e.Status >= 200 || e.Status == 101 {
+			x.response = e
+		}
+		x.responded = cmp.Or(x.responded, f.At-f.Took)
+	case tap.EventEnd:
+		x.end, x.over = e, true
+		h.write(x)
+	}
+}
+
+var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
+
+// addSocket adds a message of a WebSocket.
+func (h *harWriter) addSocket(x *exchange, f *tap.Frame) {
+	if len(x.sockets) >= maxSockets || x.down.size > maxSocketBytes {
+		x.dropped++
+		return
+	}
+	var message body
+	h.addBytes(x, &message, f)
+	x.down.size += message.size
+	if message.lost {
+		x.cut++
+	}
+	m := harMessage{Type: "send", Opcode: opcodes[f.Form], Time: float64(h.about.at(f.At).UnixMicro()) / 1e6}
+	if f.Lane == tap.ToClient {
+		m.Type = "receive"
+	}
+	if m.Data = string(message.bytes); m.Opcode != 1 || !utf8.Valid(message.bytes) {
+		m.Data = base64.StdEncoding.EncodeToString(message.bytes)
+	}
+	x.sockets = append(x.sockets, m)
+}
+
+var jsonHeader = [][2]string{{"Content-Type", "application/json"}}
+
+// addMessage makes an entry of a message on stdio, or adds the response to one.
+func (h *harWriter) addMessage(r *session.Entry, i int) {
+	f, p := r.Frame, &r.Parts[i]
+	switch p.Kind {
+	case jsonrpc.Request:
+		x := h.posted(r, i)
+		x.ref = p.Message
+		h.pending[p.Message] = x
+		h.addBytes(x, &x.up, f)
+		h.wait(x)
+	case jsonrpc.Notification:
+		x := h.posted(r, i)
+		x.response = tap.Event{Status: 202, Reason: "Accepted", Proto: "HTTP/1.1"}
+		x.over, x.responded = true, f.At
+		h.addBytes(x, &x.up, f)
+		h.write(x)
+	case jsonrpc.Response, jsonrpc.ErrorResponse:
+		x := h.pending[p.Request]
+		if x == nil || p.Role == session.RoleOrphan {
+			return
+		}
+		x.response = tap.Event{Status: 200, Reason: "OK", Proto: "HTTP/1.1", Header: jsonHeader}
+		x.responded, x.ended, x.last, x.over = f.At-f.Took, f.At, f.Seq, true
+		h.addBytes(x, &x.down, f)
+		h.write(x)
+	}
+}
+
+// posted makes the entry of a request or notification.
+func (h *harWriter) posted(r *session.Entry, i int) *exchange {
+	f, l := r.Frame, view.NewMessageRow(r, i)
+	path := "/" + url.PathEscape(cmp.Or(h.about.Header.Label, "server"))
+	if f.Lane == tap.ToClient {
+		path += "/from-server"
+	}
+	for word := range strings.SplitSeq(l.Method, "/") {
+		path += "/" + url.PathEscape(word)
+	}
+	if _, about := targets[l.Method]; about && l.About != "" {
+		path += "/" + url.PathEscape(l.About)
+	}
+	return &exchange{
+		first: f.Seq, last: f.Seq, began: f.At - f.Took, sent: f.At, ended: f.At, comment: stdioComment,
+		request: tap.Event{
+			Method: "POST", Target: "http://stdio.invalid" + path, Proto: "HTTP/1.1", Header: jsonHeader,
+		},
+	}
 }

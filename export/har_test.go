@@ -74,6 +74,16 @@ func TestHAROfHTTP(t *testing.T) {
 	}
 }
 
+// cutHAR returns the first entry of a file with at most that many bytes of each body.
+func cutHAR(t *testing.T, about About, maxBody int, frames []tap.Frame) harEntry {
+	t.Helper()
+	var out bytes.Buffer
+	h := newHAR(&out, about)
+	h.maxBody = maxBody
+	addAll(t, h, frames)
+	return readHAR(t, schema(t), out.String()).Log.Entries[0]
+}
+
 // TestHARKeepsTheBeginning checks the limit of bodies, however they are loaded.
 func TestHARKeepsTheBeginning(t *testing.T) {
 	r := &httpRecording{}
@@ -86,12 +96,11 @@ func TestHARKeepsTheBeginning(t *testing.T) {
 	whole := string(r.frames[1].Raw)
 	r.frames[1].Raw = r.frames[1].Raw[:10] // loaded in part
 	about := testAbout("http")
-	about.MaxBody = 50
 	about.Raw = func(w io.Writer, f tap.Frame) error {
 		_, err := io.Copy(w, bytes.NewReader([]byte(whole)))
 		return err
 	}
-	e := readHAR(t, schema(t), exported(t, "har", about, r.frames)).Log.Entries[0]
+	e := cutHAR(t, about, 50, r.frames)
 	if e.Request.Post.Text != whole[:50] || e.Request.Post.Comment != "the first 50 of 60 bytes" || e.Request.BodySize != 60 {
 		t.Errorf("%+v", e.Request.Post)
 	}
@@ -139,14 +148,14 @@ func TestEmptyRecordings(t *testing.T) {
 // written.
 func TestHAREntriesAreBounded(t *testing.T) {
 	var out bytes.Buffer
-	h := NewHAR(&out, About{Header: tap.Header{Transport: "stdio"}})
+	h := newHAR(&out, About{Header: tap.Header{Transport: "stdio"}})
 	const more = 100
-	for i := range MaxEntries + more {
+	for i := range maxEntries + more {
 		raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"a"}}`, i)
 		if err := h.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer, Raw: raw, Size: int64(len(raw))}); err != nil {
 			t.Fatal(err)
 		}
-		if len(h.pending) > MaxEntries {
+		if len(h.pending) > maxEntries {
 			t.Fatalf("%d entries are pending", len(h.pending))
 		}
 	}
@@ -156,7 +165,7 @@ func TestHAREntriesAreBounded(t *testing.T) {
 	var har struct {
 		Log struct{ Entries []struct{ Comment string } }
 	}
-	if err := json.Unmarshal(out.Bytes(), &har); err != nil || len(har.Log.Entries) != MaxEntries+more {
+	if err := json.Unmarshal(out.Bytes(), &har); err != nil || len(har.Log.Entries) != maxEntries+more {
 		t.Errorf("%d entries, %v", len(har.Log.Entries), err)
 	}
 	if h.held != 0 {
@@ -176,12 +185,11 @@ func TestHARWebSocketMessagesAreWhole(t *testing.T) {
 		r.frames[2+i].Raw = r.frames[2+i].Raw[:100]
 	}
 	about := testAbout("http")
-	about.MaxBody = 3 << 19
 	about.Raw = func(w io.Writer, f tap.Frame) error {
 		_, err := io.WriteString(w, strings.Repeat(large, int(f.Size)/len(large)))
 		return err
 	}
-	e := readHAR(t, schema(t), exported(t, "har", about, r.frames)).Log.Entries[0]
+	e := cutHAR(t, about, 3<<19, r.frames)
 	if len(e.Sockets) != 2 || e.Sockets[0].Data != large || e.Sockets[1].Data != (large + large)[:3<<19] {
 		t.Errorf("%d messages, the first has %d bytes", len(e.Sockets), len(e.Sockets[0].Data))
 	}

@@ -22,37 +22,21 @@ const maxMermaid = 45_000
 // maxWords is the largest number of characters in the text of an arrow.
 const maxWords = 80
 
-// Mermaid writes a sequence diagram in a Markdown code block. It has as many messages
-// as Mermaid draws, and the number of those that are left out.
-type Mermaid struct {
-	about   About
-	w       io.Writer
+// A mermaidWriter writes a sequence diagram in a Markdown code block. It has as many
+// messages as Mermaid draws, and the number of those that are left out.
+type mermaidWriter struct {
+	output
 	tracker session.Tracker
-	size    int
-	begun   bool
 	left    int // messages without room
 	silent  int // missing responses without room
 }
 
-// NewMermaid returns a Writer of a diagram.
-func NewMermaid(w io.Writer, about About) *Mermaid {
-	return &Mermaid{about: about, w: w}
-}
-
-func (m *Mermaid) line(format string, args ...any) error {
-	n, err := fmt.Fprintf(m.w, format+"\n", args...)
-	m.size += n
-	return err
-}
-
-// begin writes the head once.
-func (m *Mermaid) begin() error {
-	if m.begun {
-		return nil
-	}
-	m.begun = true
-	return m.line("```mermaid\nsequenceDiagram\n    participant C as %s\n    participant S as %s",
-		words(party(m.about.Facts.Client, "client")), words(party(m.about.Facts.Server, "server")))
+// newMermaid writes the head of a diagram.
+func newMermaid(w io.Writer, about About) *mermaidWriter {
+	m := &mermaidWriter{output: output{w: w}}
+	m.printf("```mermaid\nsequenceDiagram\n    participant C as %s\n    participant S as %s\n",
+		words(party(about.Facts.Client, "client")), words(party(about.Facts.Server, "server")))
+	return m
 }
 
 func party(p session.Party, otherwise string) string {
@@ -62,57 +46,53 @@ func party(p session.Party, otherwise string) string {
 	return view.JoinWords(" ", p.Name, p.Version)
 }
 
-// Add implements [Writer].
-func (m *Mermaid) Add(f *tap.Frame) error {
-	if err := m.begin(); err != nil {
-		return err
-	}
+// Add implements [writer].
+func (m *mermaidWriter) Add(f *tap.Frame) error {
 	r := m.tracker.Add(f)
-	if f.Lane == tap.Lifecycle {
-		if err := m.event(r); err != nil {
-			return err
-		}
+	if f.Lane == tap.Lifecycle && m.hasRoom() {
+		m.event(r)
 	}
 	for i := range r.Parts {
 		l := view.NewMessageRow(r, i)
-		if m.size > maxMermaid {
+		if m.hasRoom() {
+			m.message(&l)
+		} else {
 			m.left++
-		} else if err := m.message(&l); err != nil {
-			return err
 		}
 	}
-	return m.unanswered(r.Ended)
+	m.unanswered(r.Ended)
+	return m.err
 }
 
+func (m *mermaidWriter) hasRoom() bool { return m.size <= maxMermaid }
+
 // unanswered draws missing responses.
-func (m *Mermaid) unanswered(calls []*session.Call) error {
+func (m *mermaidWriter) unanswered(calls []*session.Call) {
 	for _, c := range calls {
-		if !c.Status.Unanswered() {
-			continue
-		}
-		if m.size > maxMermaid {
+		switch {
+		case !c.Status.Unanswered():
+		case m.hasRoom():
+			from, to := ends(c.Lane)
+			title := words(view.NewTitle(c.Method, c.Subject).Name)
+			m.printf("    %s--x%s: no response to %d %s\n", to, from, c.Ref.Seq, title)
+		default:
 			m.silent++
-			continue
-		}
-		from, to := "S", "C"
-		if c.Lane == tap.ToClient {
-			from, to = to, from
-		}
-		title := words(view.NewTitle(c.Method, c.Subject).Name)
-		if err := m.line("    %s--x%s: no response to %d %s", from, to, c.Ref.Seq, title); err != nil {
-			return err
 		}
 	}
-	return nil
+}
+
+// ends returns the sender and the receiver of a message.
+func ends(lane tap.Lane) (from, to string) {
+	if lane == tap.ToClient {
+		return "S", "C"
+	}
+	return "C", "S"
 }
 
 // message draws an arrow: solid for a request, dashed for a response, with an open
 // head for a notification, with a cross for a failure.
-func (m *Mermaid) message(l *view.Row) error {
-	from, to := "C", "S"
-	if l.Part.Lane == tap.ToClient {
-		from, to = to, from
-	}
+func (m *mermaidWriter) message(l *view.Row) {
+	from, to := ends(l.Part.Lane)
 	title := l.Title()
 	arrow, text, after := "->>", view.JoinWords(" → ", view.JoinWords(" ", title.Name, title.Args), title.Result), ""
 	switch l.Part.Kind {
@@ -129,11 +109,11 @@ func (m *Mermaid) message(l *view.Row) error {
 	case jsonrpc.Invalid:
 		arrow, text = "-x", "invalid: "+l.About
 	}
-	return m.line("    %s%s%s: %d %s%s", from, arrow, to, l.Part.Message.Seq, words(text), after)
+	m.printf("    %s%s%s: %d %s%s\n", from, arrow, to, l.Part.Message.Seq, words(text), after)
 }
 
 // event draws the events that end or break a run.
-func (m *Mermaid) event(r *session.Entry) error {
+func (m *mermaidWriter) event(r *session.Entry) {
 	text := ""
 	switch e := &r.Event; e.Name {
 	case tap.EventExit:
@@ -149,37 +129,26 @@ func (m *Mermaid) event(r *session.Entry) error {
 		text = "frames are missing here"
 	case tap.EventResponse:
 		if !r.Failed {
-			return nil
+			return
 		}
 		text = fmt.Sprintf("HTTP %d %s", e.Status, e.Reason)
 	default:
-		return nil
+		return
 	}
-	if m.size > maxMermaid {
-		return nil
-	}
-	return m.line("    Note over C,S: %d %s", r.Frame.Seq, words(text))
+	m.printf("    Note over C,S: %d %s\n", r.Frame.Seq, words(text))
 }
 
-// Close implements [Writer].
-func (m *Mermaid) Close() error {
-	if err := m.begin(); err != nil {
-		return err
-	}
-	if err := m.unanswered(m.tracker.Open()); err != nil {
-		return err
-	}
+// Close implements [writer].
+func (m *mermaidWriter) Close() error {
+	m.unanswered(m.tracker.Open())
 	if m.silent > 0 {
-		if err := m.line("    Note over C,S: %d more requests got no response", m.silent); err != nil {
-			return err
-		}
+		m.printf("    Note over C,S: %d more requests got no response\n", m.silent)
 	}
 	if m.left > 0 {
-		if err := m.line("    Note over C,S: %d more messages are left out", m.left); err != nil {
-			return err
-		}
+		m.printf("    Note over C,S: %d more messages are left out\n", m.left)
 	}
-	return m.line("```")
+	m.printf("```\n")
+	return m.err
 }
 
 // words makes text safe in a diagram: it cannot end the line or the code block.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"time"
@@ -10,9 +11,9 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// OTLP writes traces in the file format of OpenTelemetry: each line is OTLP/JSON with
+// An otlpWriter writes traces in the file format of OpenTelemetry: each line is OTLP/JSON with
 // some spans (OpenTelemetry Protocol File Exporter). See [Spans].
-type OTLP struct {
+type otlpWriter struct {
 	w       io.Writer
 	scope   Scope
 	from    *Spans
@@ -23,28 +24,27 @@ type OTLP struct {
 // exceed it.
 const SpansPerLine = 200
 
-// NewOTLP returns a Writer of traces.
-func NewOTLP(w io.Writer, about About) *OTLP {
+func newOTLP(w io.Writer, about About) *otlpWriter {
 	scope := Scope{Program: about.Program, Version: about.Version, Resource: Resource(&about.Header, &about.Facts)}
-	return &OTLP{w: w, scope: scope, from: NewSpans(about)}
+	return &otlpWriter{w: w, scope: scope, from: NewSpans(about)}
 }
 
-// Add implements [Writer].
-func (o *OTLP) Add(f *tap.Frame) error {
+// Add implements [writer].
+func (o *otlpWriter) Add(f *tap.Frame) error {
 	if o.pending = append(o.pending, o.from.Add(f)...); len(o.pending) >= SpansPerLine {
 		return o.flush()
 	}
 	return nil
 }
 
-// Close implements [Writer]. Calls without an end end with the recording.
-func (o *OTLP) Close() error {
+// Close implements [writer]. Calls without an end end with the recording.
+func (o *otlpWriter) Close() error {
 	o.pending = append(o.pending, o.from.Open()...)
 	return o.flush()
 }
 
 // flush writes a line.
-func (o *OTLP) flush() error {
+func (o *otlpWriter) flush() error {
 	if len(o.pending) == 0 {
 		return nil
 	}
@@ -137,12 +137,9 @@ func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
 
 // Resource returns the resource of a recording: its client, its server and itself.
 func Resource(h *tap.Header, f *session.Facts) []Attribute {
-	service := f.Client.Name
-	if service == "" {
-		service = "mcp-client"
-	}
-	return texts("service.name", service, "service.version", f.Client.Version, "mcptap.recording.id", h.ID,
-		"mcptap.recording.label", h.Label, "mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
+	return texts("service.name", cmp.Or(f.Client.Name, "mcp-client"), "service.version", f.Client.Version,
+		"mcptap.recording.id", h.ID, "mcptap.recording.label", h.Label,
+		"mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
 }
 
 // texts makes attributes of pairs of key and value, without the empty ones.

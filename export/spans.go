@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -214,10 +215,7 @@ func setStatus(s *Span, c *session.Call) {
 	case session.CallDone, session.CallListening: // an open subscription has not failed
 		return
 	case session.CallError:
-		kind, code = c.ErrorCode, c.ErrorCode
-		if kind == "" {
-			kind = "_OTHER"
-		}
+		kind, code = cmp.Or(c.ErrorCode, "_OTHER"), c.ErrorCode
 	case session.CallToolError:
 		kind = "tool_error"
 	case session.CallCancelled, session.CallCancelledLate:

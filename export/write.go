@@ -1,7 +1,17 @@
+// Package export writes recordings as text, as package tap/text reads it, and in the
+// formats of other tools: HAR for the network panels of browsers, OpenTelemetry traces,
+// and Mermaid for Markdown.
+//
+// [Write] converts the frames of one recording, in order. Its memory is bounded except for
+// open calls. The package is pure; the command line and the viewer use it.
+//
+// The formats of other tools lose the exact bytes, stderr, and what is not a message.
+// NDJSON loses nothing.
 package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +34,27 @@ type Format struct {
 	About     string `json:"about"`
 	MediaType string `json:"-"`
 }
+
+// About describes a recording apart from its frames.
+type About struct {
+	Header tap.Header
+	// Facts are those of the whole recording, from its tally: a diagram begins with
+	// names that come later in the recording.
+	Facts session.Facts
+	// Program and Version are the creator of the file.
+	Program, Version string
+	// Raw writes all bytes of a frame that is not loaded whole. May be nil if there
+	// is none.
+	Raw func(w io.Writer, f tap.Frame) error
+	// Status, Duration and Gaps are those of [text.Head], which NDJSON and transcripts
+	// have.
+	Status   string
+	Duration time.Duration
+	Gaps     []tap.Range
+}
+
+// at returns the wall clock at an offset of the recording.
+func (a *About) at(offset time.Duration) time.Time { return a.Header.Start.Add(offset).UTC() }
 
 // The formats that can be imported again.
 const (
@@ -81,8 +112,16 @@ func Write(ctx context.Context, to io.Writer, format string, about About, frames
 	return w.Flush()
 }
 
+// A writer writes a recording in one format.
+type writer interface {
+	// Add adds the next frame. It does not retain f.
+	Add(f *tap.Frame) error
+	// Close writes open entries and the end. The file is valid even without frames.
+	Close() error
+}
+
 // newWriter returns the writer of a format.
-func newWriter(w *bufio.Writer, format string, about About) (Writer, error) {
+func newWriter(w *bufio.Writer, format string, about About) (writer, error) {
 	head := text.Head{Header: about.Header, Status: about.Status, End: about.Duration, Gaps: about.Gaps}
 	switch format {
 	case NDJSON:
@@ -92,11 +131,11 @@ func newWriter(w *bufio.Writer, format string, about About) (Writer, error) {
 		x := &txtarWriter{to: text.TxtarWriter{W: w, Raw: about.Raw}}
 		return x, x.to.Begin(head)
 	case "har":
-		return NewHAR(w, about), nil
+		return newHAR(w, about), nil
 	case "otlp":
-		return NewOTLP(w, about), nil
+		return newOTLP(w, about), nil
 	case "mermaid":
-		return NewMermaid(w, about), nil
+		return newMermaid(w, about), nil
 	}
 	return nil, fmt.Errorf("unknown format %q", format)
 }
@@ -108,13 +147,13 @@ type ndjsonWriter struct {
 	end    time.Duration
 }
 
-// Add implements [Writer].
+// Add implements [writer].
 func (n *ndjsonWriter) Add(f *tap.Frame) error {
 	n.end = max(n.end, f.At) // a live recording may have more than its duration covers
 	return n.to.Frame(*f)
 }
 
-// Close implements [Writer].
+// Close implements [writer].
 func (n *ndjsonWriter) Close() error { return n.to.End(n.end, n.status) }
 
 // A txtarWriter writes a transcript, with words for people.
@@ -123,7 +162,7 @@ type txtarWriter struct {
 	tracker session.Tracker
 }
 
-// Add implements [Writer].
+// Add implements [writer].
 func (t *txtarWriter) Add(f *tap.Frame) error {
 	row := view.NewRow(t.tracker.Add(f))
 	about := []string{row.Kind, row.Method, row.About}
@@ -139,5 +178,22 @@ func (t *txtarWriter) Add(f *tap.Frame) error {
 	return t.to.Frame(*f, about...)
 }
 
-// Close implements [Writer].
+// Close implements [writer].
 func (t *txtarWriter) Close() error { return nil }
+
+// An output is the output of a writer. It keeps the first error.
+type output struct {
+	w    io.Writer
+	size int // of what was written, in bytes
+	err  error
+}
+
+func (o *output) printf(format string, args ...any) {
+	if o.err == nil {
+		var n int
+		n, o.err = fmt.Fprintf(o.w, format, args...)
+		o.size += n
+	}
+}
+
+func (o *output) fail(err error) { o.err = cmp.Or(o.err, err) }

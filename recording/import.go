@@ -161,9 +161,7 @@ func (o *Opener) complete(h *tap.Header, name string) {
 		h.Start = o.Now()
 	}
 	h.Start = h.Start.UTC()
-	if h.Transport == "" {
-		h.Transport = "stdio"
-	}
+	h.Transport = cmp.Or(h.Transport, "stdio")
 	if h.Label == "" {
 		h.Label = o.Label(h.Command, name)
 	}

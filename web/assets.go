@@ -14,29 +14,22 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// The page gets one script and one style sheet: fetched one by one, its thirty modules
-// would take five rounds of requests.
-var joined = map[string]func() []byte{
-	"page.js": sync.OnceValue(func() []byte {
-		script, err := bundle("main", map[string]string{"source": "api"})
-		if err != nil { // the embedded files are wrong, which a test finds
-			panic(err)
-		}
-		return []byte(script)
-	}),
-	"page.css": sync.OnceValue(func() []byte { return []byte(sheets("style", "list", "detail", "compare")) }),
-}
+var pageScript = sync.OnceValue(func() []byte { return []byte(bundle("main", "api")) })
 
-// asset returns a file of the page or one joined from several, nil if there is none of
-// that name.
+// asset returns a file of the page, nil if there is none of that name. The page gets one
+// script and one style sheet: fetched one by one, its thirty modules would take five
+// rounds of requests.
 func asset(name string) []byte {
-	if join := joined[name]; join != nil {
-		return join()
+	switch name {
+	case "page.js":
+		return pageScript()
+	case "page.css":
+		return []byte(sheets("style", "list", "detail", "compare"))
 	}
 	return file(name)
 }
 
-// file returns a file of the page, nil if there is none of that name.
+// file returns an embedded file, nil if there is none of that name.
 func file(name string) []byte {
 	b, _ := assets.ReadFile("assets/" + name) // nil after an error
 	return b
@@ -74,32 +67,31 @@ func sheets(names ...string) string {
 	return all.String()
 }
 
-// bundle makes one script of a module and its imports. Instead replaces some modules by
-// others. It supports the syntax that the modules of the page use, which a test checks.
-func bundle(entry string, instead map[string]string) (string, error) {
+// bundle makes one script of a module and its imports. The module source is replaced by
+// another one. It supports the syntax that the modules of the page use, and panics if one
+// is missing, which a test checks.
+func bundle(entry, source string) string {
 	// Not global, which would slow down each start of a tap.
 	importLine := regexp.MustCompile(`(?m)^import (.+) from '\./(\w+)\.js';\n`)
 	exportWord := regexp.MustCompile(`(?m)^export ((?:async )?function\*? (\w+)|(?:const|class) (\w+))`)
 	var out bytes.Buffer
 	done := map[string]bool{}
-	var add func(name string) error
-	add = func(name string) error {
+	var add func(name string)
+	add = func(name string) {
 		if done[name] {
-			return nil
+			return
 		}
 		done[name] = true
 		from := name
-		if other := instead[name]; other != "" {
-			from = other
+		if name == "source" {
+			from = source
 		}
 		text := string(file(from + ".js"))
 		if text == "" {
-			return fmt.Errorf("the page has no %s.js", from)
+			panic("the page has no " + from + ".js")
 		}
 		for _, m := range importLine.FindAllStringSubmatch(text, -1) {
-			if err := add(m[2]); err != nil {
-				return err
-			}
+			add(m[2])
 		}
 		text = importLine.ReplaceAllStringFunc(text, func(line string) string {
 			m := importLine.FindStringSubmatch(line)
@@ -115,8 +107,7 @@ func bundle(entry string, instead map[string]string) (string, error) {
 		}
 		text = exportWord.ReplaceAllString(text, "$1")
 		fmt.Fprintf(&out, "const module_%s = (() => {\n%s\nreturn { %s };\n})();\n", name, text, strings.Join(names, ", "))
-		return nil
 	}
-	err := add(entry)
-	return "'use strict';\n" + out.String(), err
+	add(entry)
+	return "'use strict';\n" + out.String()
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -41,38 +43,31 @@ type eventJSON struct {
 	Comments string  `json:"comments,omitempty"`
 }
 
-// open opens the recording of a request, and its frame if the path has one. If it
-// reports false it has sent an error.
-func (s *Server) open(w http.ResponseWriter, r *http.Request) (Reader, tap.Frame, bool) {
+// open opens the recording of a request, and its frame.
+func (s *Server) open(r *http.Request) (Reader, tap.Frame, error) {
 	reader, err := s.source.Open(r.PathValue("key"))
 	if err != nil {
-		failSource(w, err)
-		return Reader{}, tap.Frame{}, false
+		return reader, tap.Frame{}, err
 	}
-	if r.PathValue("seq") == "" {
-		return reader, tap.Frame{}, true
-	}
-	f, ok := openFrame(w, reader, r.PathValue("seq"))
-	return reader, f, ok
+	f, err := openFrame(reader, r.PathValue("seq"))
+	return reader, f, err
 }
 
-// openFrame reads the frame with a number. If it reports false it has sent an error.
-func openFrame(w http.ResponseWriter, reader Reader, number string) (tap.Frame, bool) {
+// openFrame reads the frame with a number.
+func openFrame(reader Reader, number string) (tap.Frame, error) {
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || seq == 0 {
-		fail(w, http.StatusBadRequest, errors.New("invalid frame number (numbers begin at 1)"))
-		return tap.Frame{}, false
+		return tap.Frame{}, refuse(http.StatusBadRequest, errors.New("invalid frame number (numbers begin at 1)"))
 	}
 	f, err := reader.Frame(seq)
 	if err == nil {
-		return f, true
+		return f, nil
 	}
-	if rec, recErr := reader.Recording(); recErr == nil && !hasFrame(&rec, seq) {
-		failWith(w, http.StatusNotFound, problemOf(err))
-	} else {
-		failSource(w, err)
+	p := problemOf(err)
+	if rec, err := reader.Recording(); err == nil && !hasFrame(&rec, seq) {
+		p.status = http.StatusNotFound
 	}
-	return tap.Frame{}, false
+	return f, p
 }
 
 // hasFrame reports whether a recording has the frame with a number.
@@ -86,21 +81,22 @@ func hasFrame(rec *Recording, seq uint64) bool {
 }
 
 // serveDetail describes a frame.
-func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) {
-	reader, f, ok := s.open(w, r)
-	if !ok {
-		return
+func (s *Server) serveDetail(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
 	}
 	rec, err := reader.Recording()
-	d := newDetail(&rec, &f)
-	if err == nil && f.Exchange != 0 {
-		d.Heads, err = findHeads(reader, &f)
-	}
 	if err != nil {
-		failSource(w, err)
-		return
+		return err
 	}
-	respond(w, d)
+	d := newDetail(&rec, &f)
+	if f.Exchange != 0 {
+		if d.Heads, err = findHeads(reader, &f); err != nil {
+			return err
+		}
+	}
+	return respond(w, d)
 }
 
 // newDetail describes a frame, without the heads of its exchange.
@@ -150,20 +146,19 @@ type changeJSON struct {
 }
 
 // serveChanges compares a frame with another one, whose number is the parameter before.
-func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) {
-	reader, f, ok := s.open(w, r)
-	if !ok {
-		return
+func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
 	}
-	before, ok := openFrame(w, reader, r.URL.Query().Get("before"))
-	if !ok {
-		return
+	before, err := openFrame(reader, r.URL.Query().Get("before"))
+	if err != nil {
+		return err
 	}
 	if before.Size > maxCompared || f.Size > maxCompared {
-		respond(w, changesJSON{TooLarge: true})
-		return
+		return respond(w, changesJSON{TooLarge: true})
 	}
-	respond(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
+	return respond(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
 }
 
 // compareFrames compares two payloads except for their ids, which always differ.
@@ -176,4 +171,165 @@ func compareFrames(before, after []byte, most int) *changesJSON {
 		}
 	}
 	return c
+}
+
+const (
+	// headsAfter is how many frames are read to find the end of an HTTP exchange.
+	headsAfter = 5_000
+	// maxHeader is how many fields of a head the page receives, and maxField how many
+	// bytes of each, and of the first line.
+	maxHeader = 200
+	maxField  = 2048
+)
+
+// headsBefore is how many frames before one are read to find the request of its HTTP
+// exchange, which is usually near.
+var headsBefore = []uint64{100, 2_000, 20_000}
+
+// headsJSON has the events of the HTTP exchange of a frame, nil if not found nearby.
+type headsJSON struct {
+	Request  *headJSON `json:"request,omitempty"`
+	Response *headJSON `json:"response,omitempty"`
+	End      *headJSON `json:"end,omitempty"`
+}
+
+// headJSON is an event of an exchange. Its texts are escaped.
+type headJSON struct {
+	Seq    uint64      `json:"seq"`
+	Line   string      `json:"line"`
+	Header [][2]string `json:"header,omitempty"`
+	Masked []string    `json:"masked,omitempty"`
+	Error  string      `json:"error,omitempty"`
+}
+
+// findHeads finds the events of the exchange of a frame. The heads come before the bodies
+// of an exchange, and its end after them.
+func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
+	var h headsJSON
+	for _, before := range headsBefore {
+		for g, err := range reader.Frames(f.Seq - min(f.Seq, before)) {
+			if err != nil {
+				return nil, err
+			}
+			if h.add(&g, f.Exchange); g.Seq >= f.Seq {
+				break
+			}
+		}
+		if h.Request != nil || before >= f.Seq {
+			break
+		}
+	}
+	n := 0
+	for g, err := range reader.Frames(f.Seq) {
+		if err != nil {
+			return nil, err
+		}
+		h.add(&g, f.Exchange)
+		if n++; h.End != nil || n == headsAfter {
+			break
+		}
+	}
+	return &h, nil
+}
+
+// add adds a frame if it is an event of the exchange. The last of several responses
+// counts, because interim ones precede the final one.
+func (h *headsJSON) add(f *tap.Frame, exchange uint64) {
+	if f.Lane != tap.Lifecycle || f.Exchange != exchange {
+		return
+	}
+	e, err := tap.ParseEvent(f.Raw)
+	if err != nil {
+		return
+	}
+	var to **headJSON
+	line, fault := view.EventWords(&e)
+	switch e.Name {
+	case tap.EventRequest:
+		to = &h.Request
+	case tap.EventResponse:
+		to = &h.Response
+	case tap.EventEnd:
+		to = &h.End
+	default:
+		return
+	}
+	if *to != nil && (*to).Seq > f.Seq {
+		return
+	}
+	if e.Name != tap.EventEnd {
+		line, fault = view.JoinWords(" ", brief(e.Proto), view.JoinWords("", line, fault)), e.Error
+	}
+	*to = &headJSON{Seq: f.Seq, Line: shorten(line, maxField), Error: brief(fault)}
+	for _, field := range e.Header[:min(len(e.Header), maxHeader)] {
+		(*to).Header = append((*to).Header, [2]string{brief(field[0]), shorten(field[1], maxField)})
+	}
+	for _, name := range e.Masked[:min(len(e.Masked), maxHeader)] {
+		(*to).Masked = append((*to).Masked, brief(name))
+	}
+}
+
+// maxPiece is how many bytes of a frame one response has, unless it is a download.
+const maxPiece = 8 << 20
+
+// serveBytes sends the bytes of a frame or of its payload, between the offsets from and
+// to. A browser that opens the URL saves it as a file.
+func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
+	reader, f, err := s.open(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if q.Get("part") == "payload" && f.Whole() {
+		f.Raw = jsonrpc.Payload(&f)
+		f.Size = int64(len(f.Raw))
+	}
+	from, to, err := offsets(q.Get("from"), q.Get("to"), max(f.Size, int64(len(f.Raw))))
+	if err != nil {
+		return refuse(http.StatusBadRequest, err)
+	}
+	if !q.Has("download") {
+		to = min(to, from+maxPiece)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Disposition", `attachment; filename="frame-`+strconv.FormatUint(f.Seq, 10)+`.bin"`)
+	if f.Whole() {
+		_, _ = w.Write(f.Raw[from:to])
+		return nil
+	}
+	// After the first byte an error cannot be sent. The page notices that bytes are missing.
+	_ = reader.WriteRaw(&sectionWriter{w: w, from: from, to: to}, f)
+	return nil
+}
+
+// offsets parses two offsets within size bytes. The defaults are all bytes.
+func offsets(from, to string, size int64) (int64, int64, error) {
+	a, errA := strconv.ParseInt(cmp.Or(from, "0"), 10, 64)
+	b, errB := strconv.ParseInt(cmp.Or(to, strconv.FormatInt(size, 10)), 10, 64)
+	if errA != nil || errB != nil || a < 0 || b < a {
+		return 0, 0, errors.New("from and to must be offsets in bytes")
+	}
+	return min(a, size), min(b, size), nil
+}
+
+// A sectionWriter passes on the bytes between two offsets, and then fails.
+type sectionWriter struct {
+	w            io.Writer
+	at, from, to int64
+}
+
+func (s *sectionWriter) Write(b []byte) (int, error) {
+	from, to := max(s.from-s.at, 0), min(s.to-s.at, int64(len(b)))
+	s.at += int64(len(b))
+	if from < to {
+		if _, err := s.w.Write(b[from:to]); err != nil {
+			return 0, err
+		}
+	}
+	if s.at >= s.to {
+		return 0, io.ErrShortWrite
+	}
+	return len(b), nil
 }

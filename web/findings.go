@@ -2,9 +2,9 @@ package web
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
@@ -56,16 +56,16 @@ func (s *Server) judge(ctx context.Context, r Reader, number int) (*findingsJSON
 	var survey *session.Survey
 	if number > 0 {
 		survey = session.NewSurvey(false)
-		if err := eachFrame(ctx, r, survey.Add); err != nil {
+		if err := recording.Each(ctx, r, survey.Add); err != nil {
 			return nil, err
 		}
 		survey.End(rec.Duration)
 		if n := max(survey.Sessions(), 1); number > n {
-			return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
+			return nil, noSession(number, n)
 		}
 	}
 	tracker, checker, last := session.Tracker{Survey: survey}, check.New(check.Rules()), uint64(0)
-	err = eachFrame(ctx, r, func(f *tap.Frame) {
+	err = recording.Each(ctx, r, func(f *tap.Frame) {
 		last = f.Seq
 		if e := tracker.Add(f); number == 0 || e.Session == number {
 			checker.Add(e)
@@ -77,20 +77,6 @@ func (s *Server) judge(ctx context.Context, r Reader, number int) (*findingsJSON
 	j := newFindingsJSON(checker.Report(tracker.Open()))
 	j.Read, j.Live = last, rec.Status == store.Live
 	return j, nil
-}
-
-// eachFrame calls do for each frame of a recording as it is now.
-func eachFrame(ctx context.Context, r Reader, do func(*tap.Frame)) error {
-	for f, err := range r.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		do(&f)
-	}
-	return nil
 }
 
 func newFindingsJSON(r *check.Report) *findingsJSON {

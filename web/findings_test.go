@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -112,7 +113,7 @@ func TestFindingsEndWithTheRequest(t *testing.T) {
 	}
 	<-s.judging
 	read := 0
-	if err := eachFrame(ctx, m.reader(), func(*tap.Frame) { read++ }); !errors.Is(err, context.Canceled) || read > 0 {
+	if err := recording.Each(ctx, m.reader(), func(*tap.Frame) { read++ }); !errors.Is(err, context.Canceled) || read > 0 {
 		t.Errorf("%d frames were read: %v", read, err)
 	}
 }

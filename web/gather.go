@@ -20,7 +20,7 @@ type gatherer struct {
 	needs    filter.Needs
 	calls    bool // the view shows whole calls, not single frames
 	after    uint64
-	previous *previousRows
+	previous previousRows
 	seen     *seen
 	items    []filter.Item // of the current frame
 	// found is the result of searching the current frame, valid if searched is set.
@@ -60,10 +60,9 @@ func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 	}
 	g := &gatherer{
 		filter: f, all: f.String() == "", needs: f.Needs(), calls: o.Calls, after: o.After,
-		previous: newPreviousRows(), seen: s,
-		candidates: map[session.Ref]*candidate{}, sent: map[session.Ref]struct{}{},
-		past: bounded.Map[session.Ref, struct{}]{Max: maxPast},
+		seen: s, candidates: map[session.Ref]*candidate{}, sent: map[session.Ref]struct{}{},
 	}
+	g.past.Max, g.previous.last.Max = maxPast, maxPrevious
 	if g.calls && !g.all {
 		g.outline = view.NewOutline()
 		g.outline.Live()

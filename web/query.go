@@ -2,11 +2,16 @@ package web
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
@@ -18,11 +23,10 @@ type completionJSON struct {
 }
 
 // serveComplete checks a filter while it is typed, and completes it.
-func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query().Get("q")
 	if !utf8.ValidString(query) {
-		fail(w, http.StatusBadRequest, errors.New("the filter is not UTF-8"))
-		return
+		return refuse(http.StatusBadRequest, errors.New("the filter is not UTF-8"))
 	}
 	var res struct {
 		Problem     *problem         `json:"problem,omitempty"`
@@ -39,7 +43,7 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) {
 		from, to := utf16Len(query[:c.From]), utf16Len(query[:c.To])
 		res.Completions = append(res.Completions, completionJSON{from, to, c.Text, c.Help})
 	}
-	respond(w, res)
+	return respond(w, res)
 }
 
 // parseFilter compiles a filter. The page does not know the findings of a recording.
@@ -70,26 +74,66 @@ func byteOffset(s string, units int) int {
 	return len(s)
 }
 
-type helpJSON struct {
-	Title string         `json:"title"`
-	Lines []helpLineJSON `json:"lines"`
-}
-
-type helpLineJSON struct {
-	Form     string   `json:"form"`
-	Means    string   `json:"means"`
-	Examples []string `json:"examples"`
-}
-
 // serveHelp sends the help on the language of filters.
-func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) {
-	var all []helpJSON
-	for _, section := range filter.Help() {
-		h := helpJSON{Title: section.Title}
-		for _, l := range section.Lines {
-			h.Lines = append(h.Lines, helpLineJSON(l))
+func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) error {
+	return respond(w, filter.Help())
+}
+
+const (
+	// maxSeen is how many values of a key are offered for completion.
+	maxSeen = 500
+	// maxSeenOf is how many recordings have their values remembered.
+	maxSeenOf = 32
+)
+
+// A seen collects the values in a recording, for the completion of filters. It may be
+// used by several goroutines at once.
+type seen struct {
+	mu     sync.Mutex
+	values [6]map[string]struct{}
+}
+
+// note adds the values of an item.
+func (s *seen) note(it *filter.Item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, v := range []string{it.Method, it.Tool, it.Prompt, it.URI, it.Session, it.Revision} {
+		if _, known := s.values[i][v]; known || v == "" || len(s.values[i]) >= maxSeen {
+			continue
 		}
-		all = append(all, h)
+		if s.values[i] == nil {
+			s.values[i] = map[string]struct{}{}
+		}
+		s.values[i][strings.Clone(v)] = struct{}{}
 	}
-	respond(w, all)
+}
+
+// list returns the values so far.
+func (s *seen) list() filter.Seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all [6][]string
+	for i, values := range s.values {
+		all[i] = slices.Sorted(maps.Keys(values))
+	}
+	return filter.Seen{Methods: all[0], Tools: all[1], Prompts: all[2], URIs: all[3], Sessions: all[4], Revisions: all[5]}
+}
+
+// A seenOf has the values of several recordings, by key.
+type seenOf struct {
+	mu    sync.Mutex
+	byKey bounded.Map[string, *seen]
+}
+
+// of returns the values of a recording.
+func (s *seenOf) of(key string) *seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.byKey.Get(key)
+	if !ok {
+		v = &seen{}
+		s.byKey.Max = maxSeenOf
+		s.byKey.Put(key, v)
+	}
+	return v
 }

@@ -2,9 +2,11 @@ package web
 
 import (
 	"strings"
-	"unicode/utf8"
 
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -97,15 +99,7 @@ const (
 func brief(s string) string { return shorten(s, maxText) }
 
 // shorten returns the beginning of a recorded text, at most n bytes, escaped.
-func shorten(s string, n int) string {
-	if len(s) > n {
-		for i := n; n > i-utf8.UTFMax && !utf8.RuneStart(s[n]); {
-			n--
-		}
-		s = s[:n] + "…"
-	}
-	return escape.String(s)
-}
+func shorten(s string, n int) string { return escape.String(escape.Shorten(s, n)) }
 
 // newRow makes the row of a frame or message.
 func newRow(l *view.Row, of *session.Entry) row {
@@ -144,3 +138,51 @@ func isMessage(kind string) bool {
 
 // escapeText returns a text as valid UTF-8, escaped.
 func escapeText(s string) string { return escape.String(strings.ToValidUTF8(s, "�")) }
+
+// maxPrevious is how many previous rows are remembered.
+const maxPrevious = 8192
+
+// previousRows finds the row that a message is compared with. In a call that is the
+// previous message of the same role and direction, such as the progress before a
+// progress; otherwise the previous one with the same method, tool, prompt or resource.
+type previousRows struct {
+	last bounded.Map[previousKey, rowID]
+}
+
+type previousKey struct {
+	role  session.Role
+	lane  tap.Lane
+	call  rowID
+	words string
+}
+
+// note sets the row's Previous, and remembers the row.
+func (p *previousRows) note(r *row, part *session.Part, it *filter.Item) {
+	if r.Role == "" || part.Role == session.RoleInvalid {
+		return
+	}
+	role := part.Role
+	switch role { // those with the same content
+	case session.RoleRetry:
+		role = session.RoleRequest
+	case session.RoleInterim, session.RoleLate, session.RoleRepeat:
+		role = session.RoleResponse
+	}
+	// Joined words do not keep the frame in memory.
+	words := strings.Join([]string{r.Method, it.Tool, it.Prompt, it.URI}, "\x00")
+	r.Previous = p.replace(r.ID, previousKey{role, part.Lane, 0, words})
+	if part.Call == (session.Ref{}) {
+		return
+	}
+	if id := p.replace(r.ID, previousKey{role, part.Lane, r.Call, strings.Clone(r.Method)}); id != 0 {
+		r.Previous = id
+		r.Marks |= markSameCall
+	}
+}
+
+// replace remembers a row under a key, and returns the one before it, 0 for none.
+func (p *previousRows) replace(id rowID, key previousKey) rowID {
+	previous, _ := p.last.Get(key)
+	p.last.Put(key, id)
+	return previous
+}

@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 // Config configures a [Server].
@@ -57,7 +59,7 @@ func NewServer(ctx context.Context, c Config) *Server {
 		s.mux.HandleFunc("GET "+path, s.servePage)
 	}
 	const recording = "/recordings/{key}"
-	for path, h := range map[string]http.HandlerFunc{
+	for path, h := range map[string]handler{
 		"/compare":                          s.serveCompare,
 		"/formats":                          s.serveFormats,
 		"/filter":                           s.serveHelp,
@@ -129,8 +131,11 @@ func (s *Server) URL(addr net.Addr, key string, session int) string {
 	return u.String()
 }
 
+// A handler responds to a request, or returns an error for the page.
+type handler func(http.ResponseWriter, *http.Request) error
+
 // private restricts a handler to pages of this origin and requests with access.
-func (s *Server) private(h http.HandlerFunc) http.HandlerFunc {
+func (s *Server) private(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case s.guard.foreign(r):
@@ -138,7 +143,9 @@ func (s *Server) private(h http.HandlerFunc) http.HandlerFunc {
 		case !s.guard.admits(r):
 			http.Error(w, "open the URL that mcptap printed", http.StatusUnauthorized)
 		default:
-			h(w, r)
+			if err := h(w, r); err != nil {
+				problemOf(err).send(w)
+			}
 		}
 	}
 }
@@ -164,33 +171,97 @@ func execute(w http.ResponseWriter, status int, name string, data any) {
 }
 
 // respond sends v as JSON.
-func respond(w http.ResponseWriter, v any) {
+func respond(w http.ResponseWriter, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
-		return
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(b)
+	return nil
 }
 
-// fail sends an error. Its text may contain recorded text.
-func fail(w http.ResponseWriter, status int, err error) {
-	failWith(w, status, &problem{Kind: "request", Text: escape.String(err.Error())})
+// A problem is an error for the page.
+type problem struct {
+	// Kind is deleted, unreadable, filter or request.
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// From and To are the wrong part of a filter, in UTF-16 code units. Help is how to
+	// correct it.
+	From int    `json:"from,omitempty"`
+	To   int    `json:"to,omitempty"`
+	Help string `json:"help,omitempty"`
+
+	status int // of HTTP
 }
 
-// failSource sends an error of the source.
-func failSource(w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
-	if errors.Is(err, fs.ErrNotExist) {
-		status = http.StatusNotFound
+// Error implements error.
+func (p *problem) Error() string { return p.Text }
+
+// refuse returns the error for a request that cannot be responded to.
+func refuse(status int, err error) error {
+	return &problem{Kind: "request", Text: escape.String(err.Error()), status: status}
+}
+
+// problemOf describes an error of a request, of the source or of the filter.
+func problemOf(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
 	}
-	failWith(w, status, problemOf(err))
+	if fe, ok := errors.AsType[*filter.Error](err); ok {
+		return &problem{
+			Kind: "filter", Text: escape.String(fe.Problem), Help: escape.String(fe.Help),
+			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]), status: http.StatusBadRequest,
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return &problem{Kind: "deleted", Text: "The recording no longer exists.", status: http.StatusNotFound}
+	}
+	return &problem{Kind: "unreadable", Text: escape.String(err.Error()), status: http.StatusInternalServerError}
 }
 
-func failWith(w http.ResponseWriter, status int, p *problem) {
+func (p *problem) send(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
+	w.WriteHeader(p.status)
 	b, _ := json.Marshal(map[string]*problem{"problem": p})
 	_, _ = w.Write(b)
+}
+
+// watchedFor is how long after a request a page counts as open. The list of recordings
+// polls at least every eight seconds; the page of a recording has a socket.
+const watchedFor = 10 * time.Second
+
+// A watch knows whether a page is open.
+type watch struct {
+	busy atomic.Int64 // open requests and sockets
+	last atomic.Int64 // when one of them last ended, in Unix nanoseconds
+}
+
+// begin notes a request, and returns the function that notes its end.
+func (w *watch) begin() (end func()) {
+	w.busy.Add(1)
+	return func() {
+		w.last.Store(time.Now().UnixNano())
+		w.busy.Add(-1)
+	}
+}
+
+// open reports whether a page is open.
+func (w *watch) open(now time.Time) bool {
+	return w.busy.Load() > 0 || now.Sub(time.Unix(0, w.last.Load())) < watchedFor
+}
+
+// WaitUnwatched returns when no page has been open for some seconds, or ctx ends. That
+// leaves time to open a URL that has just been printed.
+func (s *Server) WaitUnwatched(ctx context.Context) {
+	s.watch.begin()()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for s.watch.open(time.Now()) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -72,25 +72,21 @@ type bucketJSON struct {
 
 // whole returns a handler that sends what sum returns for a recording, or for the session
 // with the number in the query.
-func whole[T any](s *Server, sum func(context.Context, Reader, int) (T, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		reader, _, ok := s.open(w, r)
-		if !ok {
-			return
+func whole[T any](s *Server, sum func(context.Context, Reader, int) (T, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		reader, err := s.source.Open(r.PathValue("key"))
+		if err != nil {
+			return err
 		}
 		number, err := sessionNumber(r.URL.Query().Get("session"))
 		if err != nil {
-			fail(w, http.StatusBadRequest, err)
-			return
+			return err
 		}
-		switch j, err := sum(r.Context(), reader, number); {
-		case errors.Is(err, errNoSession):
-			fail(w, http.StatusNotFound, err)
-		case err != nil:
-			failSource(w, err)
-		default:
-			respond(w, j)
+		j, err := sum(r.Context(), reader, number)
+		if err != nil {
+			return err
 		}
+		return respond(w, j)
 	}
 }
 
@@ -101,22 +97,25 @@ func sessionNumber(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("invalid session number %q", text)
+		return 0, refuse(http.StatusBadRequest, fmt.Errorf("invalid session number %q", text))
 	}
 	return n, nil
 }
 
-var errNoSession = errors.New("no session")
+// noSession returns the error for a session that a recording with n sessions lacks.
+func noSession(number, n int) error {
+	return refuse(http.StatusNotFound, fmt.Errorf("no session %d: the recording has %d", number, n))
+}
 
 // measure sums up a recording as it is now: the session with that number, or all for 0.
 func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	stats := session.NewStats("", maxSlowest)
 	m := session.NewMeter(stats, number)
-	if err := eachFrame(ctx, r, m.Add); err != nil {
+	if err := recording.Each(ctx, r, m.Add); err != nil {
 		return nil, err
 	}
 	if n := max(m.Sessions(), 1); number > n {
-		return nil, fmt.Errorf("%w %d: the recording has %d", errNoSession, number, n)
+		return nil, noSession(number, n)
 	}
 	rec, err := r.Recording()
 	if err != nil {

@@ -1,15 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"time"
 
-	"github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const (
@@ -38,33 +37,6 @@ type message struct {
 	Problem *problem `json:"problem,omitempty"`
 }
 
-// A problem is an error for the page.
-type problem struct {
-	// Kind is deleted, unreadable, filter or request.
-	Kind string `json:"kind"`
-	Text string `json:"text"`
-	// From and To are the wrong part of a filter, in UTF-16 code units. Help is how to
-	// correct it.
-	From int    `json:"from,omitempty"`
-	To   int    `json:"to,omitempty"`
-	Help string `json:"help,omitempty"`
-}
-
-// problemOf describes an error of the source or the filter.
-func problemOf(err error) *problem {
-	var fe *filter.Error
-	switch {
-	case errors.As(err, &fe):
-		return &problem{
-			Kind: "filter", Text: escape.String(fe.Problem), Help: escape.String(fe.Help),
-			From: utf16Len(fe.Query[:fe.Pos]), To: utf16Len(fe.Query[:fe.Pos+fe.Len]),
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		return &problem{Kind: "deleted", Text: "The recording no longer exists."}
-	}
-	return &problem{Kind: "unreadable", Text: escape.String(err.Error())}
-}
-
 // errGone ends the work for a page that is gone.
 var errGone = errors.New("the page is gone")
 
@@ -81,15 +53,15 @@ type stream struct {
 }
 
 // serveStream serves the socket of a view.
-func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) error {
 	sock, err := openSocket(w, r, s.silence)
 	if err != nil {
-		return
+		return nil // it has a response
 	}
 	var o viewOptions
 	if sock.first(&o) != nil {
 		sock.close()
-		return
+		return nil
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -105,6 +77,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) {
 	<-ctx.Done()
 	sock.close()
 	<-sock.gone
+	return nil
 }
 
 func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOptions) error {
@@ -160,10 +133,7 @@ func (st *stream) waitRemoved(ctx context.Context) error {
 // sweep reads all recorded frames and sends their rows.
 func (st *stream) sweep(ctx context.Context) error {
 	for f, err := range st.reader.Frames(st.last) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		st.gather.add(&f)

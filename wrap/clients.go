@@ -1,6 +1,7 @@
 package wrap
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,12 +21,9 @@ type Place struct {
 	// Client is the name for --client, Title the name of the product.
 	Client, Title string
 	Path          string
-	// Sections are the tables with servers; see [Parse].
+	// Sections are the paths of the tables with servers. In them * matches every member.
 	Sections [][]string
 }
-
-// TOML reports whether the file is in TOML.
-func (p Place) TOML() bool { return isTOML(p.Path) }
 
 func isTOML(path string) bool { return strings.EqualFold(filepath.Ext(path), ".toml") }
 
@@ -55,7 +53,7 @@ func (h Host) Places() []Place {
 	config := h.configDir()
 	places := []Place{
 		{"claude-desktop", "Claude Desktop", filepath.Join(config, "Claude", "claude_desktop_config.json"), mcpServers},
-		{"claude-code", "Claude Code", filepath.Join(h.dir("CLAUDE_CONFIG_DIR", h.Home), ".claude.json"), claudeCode},
+		{"claude-code", "Claude Code", filepath.Join(cmp.Or(h.Env("CLAUDE_CONFIG_DIR"), h.Home), ".claude.json"), claudeCode},
 		{"cursor", "Cursor", home(".cursor", "mcp.json"), mcpServers},
 	}
 	for _, code := range [][2]string{
@@ -69,7 +67,7 @@ func (h Host) Places() []Place {
 	places = append(places,
 		Place{"windsurf", "Windsurf", home(".codeium", "windsurf", "mcp_config.json"), mcpServers},
 		Place{"zed", "Zed", filepath.Join(h.zedDir(), "settings.json"), zedServers},
-		Place{"codex", "Codex", filepath.Join(h.dir("CODEX_HOME", home(".codex")), "config.toml"), tomlTables},
+		Place{"codex", "Codex", filepath.Join(cmp.Or(h.Env("CODEX_HOME"), home(".codex")), "config.toml"), tomlTables},
 		Place{"gemini", "Gemini CLI", home(".gemini", "settings.json"), mcpServers},
 		Place{"project", "project", filepath.Join(h.Dir, ".mcp.json"), mcpServers},
 		Place{"cursor", "Cursor, project", filepath.Join(h.Dir, ".cursor", "mcp.json"), mcpServers},
@@ -101,23 +99,15 @@ func (h Host) Place(path string) Place {
 	return p
 }
 
-// dir returns the directory in a variable, or a default.
-func (h Host) dir(variable, otherwise string) string {
-	if d := h.Env(variable); d != "" {
-		return d
-	}
-	return otherwise
-}
-
 // configDir returns the directory of the settings of programs.
 func (h Host) configDir() string {
 	switch h.OS {
 	case "windows":
-		return h.dir("APPDATA", filepath.Join(h.Home, "AppData", "Roaming"))
+		return cmp.Or(h.Env("APPDATA"), filepath.Join(h.Home, "AppData", "Roaming"))
 	case "darwin":
 		return filepath.Join(h.Home, "Library", "Application Support")
 	}
-	return h.dir("XDG_CONFIG_HOME", filepath.Join(h.Home, ".config"))
+	return cmp.Or(h.Env("XDG_CONFIG_HOME"), filepath.Join(h.Home, ".config"))
 }
 
 // zedDir returns the directory of Zed's settings, which is in ~/.config on macOS too.

@@ -48,29 +48,28 @@ type Entry struct {
 
 // A File is a configuration file with pending changes.
 type File struct {
-	place   Place // set by Load
+	place   Place
 	src     string
 	toml    bool
 	entries []Entry
 	edits   []edit
 }
 
-// Parse reads a file in TOML or in JSON with comments. It finds the entries below
-// sections, the paths of tables in which * matches every member.
-func Parse(src []byte, toml bool, sections [][]string) (*File, error) {
-	f := &File{src: string(src), toml: toml}
-	parse := parseJSON
-	if toml {
-		parse = parseTOML
+// parse reads the file of a place, and finds its entries.
+func parse(src []byte, p Place) (*File, error) {
+	f := &File{place: p, src: string(src), toml: isTOML(p.Path)}
+	read := parseJSON
+	if f.toml {
+		read = parseTOML
 	}
-	root, err := parse(f.src)
+	root, err := read(f.src)
 	if err != nil {
 		return nil, err
 	}
 	if root.kind != table {
 		return nil, errors.New("not an object")
 	}
-	for _, s := range sections {
+	for _, s := range p.Sections {
 		f.collect(root, s, nil)
 	}
 	return f, nil

@@ -98,11 +98,10 @@ func Load(p Place) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := Parse(src, p.TOML(), p.Sections)
+	f, err := parse(src, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Path, err)
 	}
-	f.place = p
 	return f, nil
 }
 
@@ -111,7 +110,7 @@ func Load(p Place) (*File, error) {
 // equals the file.
 func (f *File) Apply(unwrap bool) (backup string, err error) {
 	path, was, now := f.place.Path, []byte(f.src), f.Bytes()
-	if _, err := Parse(now, f.toml, f.place.Sections); err != nil {
+	if _, err := parse(now, f.place); err != nil {
 		return "", fmt.Errorf("%s not written: the result would not parse: %w", path, err)
 	}
 	if unwrap {
@@ -133,7 +132,7 @@ func (f *File) Apply(unwrap bool) (backup string, err error) {
 // without returns a file without the tap. Entries that cannot be unwrapped stay as
 // they are.
 func without(src []byte, p Place) ([]byte, error) {
-	f, err := Parse(src, p.TOML(), p.Sections)
+	f, err := parse(src, p)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	h := Host{OS: "linux", Home: "/h", Dir: "/h", Env: func(string) string { return "" }}
-	if p := h.Place("/h/.codex/config.toml"); p.Client != "codex" || !p.TOML() {
+	if p := h.Place("/h/.codex/config.toml"); p.Client != "codex" || !isTOML(p.Path) {
 		t.Errorf("%+v", p)
 	}
 	if p := h.Place("/other/servers.json"); p.Client != "" || len(p.Sections) < 5 {

@@ -19,10 +19,17 @@ var testPlaces = map[string]Place{
 	"gemini": {Path: "x.json", Sections: mcpServers}, "project": {Path: "x.json", Sections: mcpServers},
 }
 
+func testPlace(toml bool, sections [][]string) Place {
+	if toml {
+		return Place{Path: "x.toml", Sections: sections}
+	}
+	return Place{Path: "x.json", Sections: sections}
+}
+
 // wrapAll wraps all entries without a problem.
 func wrapAll(t *testing.T, p Place, src string, tap Tap) (string, *File) {
 	t.Helper()
-	f, err := Parse([]byte(src), p.TOML(), p.Sections)
+	f, err := parse([]byte(src), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +100,7 @@ func TestOneEntryAtATime(t *testing.T) {
 	for name, a := range fixtures(t) {
 		p := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
 		before := a.Files[1].Data
-		f, err := Parse(before, p.TOML(), p.Sections)
+		f, err := parse(before, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +108,11 @@ func TestOneEntryAtATime(t *testing.T) {
 			if e.Problem != "" {
 				continue
 			}
-			one, _ := Parse(before, p.TOML(), p.Sections)
+			one, _ := parse(before, p)
 			if changed, err := one.Wrap(i, testTap); !changed || err != nil {
 				t.Fatal(name, e.Name, changed, err)
 			}
-			now, err := Parse(one.Bytes(), p.TOML(), p.Sections)
+			now, err := parse(one.Bytes(), p)
 			if err != nil {
 				t.Fatal(name, e.Name, err)
 			}
@@ -157,7 +164,7 @@ func TestByHand(t *testing.T) {
 		{`{"settings":{}}`, "", "neither"},
 	} {
 		src := `{"mcpServers":{"a":` + c.entry + `}}`
-		f, err := Parse([]byte(src), false, p.Sections)
+		f, err := parse([]byte(src), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +187,7 @@ func TestByHand(t *testing.T) {
 
 // TestEqualNames checks that the last of two equal names counts, as for clients.
 func TestEqualNames(t *testing.T) {
-	f, err := Parse([]byte(`{"mcpServers":{"a":{"command":"old"}},"mcpServers":{"a":{"command":"x","command":"y"},"a":{"command":"z"}}}`), false, mcpServers)
+	f, err := parse([]byte(`{"mcpServers":{"a":{"command":"old"}},"mcpServers":{"a":{"command":"x","command":"y"},"a":{"command":"z"}}}`), testPlace(false, mcpServers))
 	if err != nil || len(f.Entries()) != 1 || f.Entries()[0].Command[0] != "z" {
 		t.Fatalf("%v %+v", err, f.Entries())
 	}
@@ -223,13 +230,13 @@ func TestBrokenFiles(t *testing.T) {
 		{"a = [1 2", true, "expected ',' or ']'"},
 		{"a =", true, "expected value"},
 	} {
-		_, err := Parse([]byte(c.src), c.toml, mcpServers)
+		_, err := parse([]byte(c.src), testPlace(c.toml, mcpServers))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.30q: %v, want %q", c.src, err, c.want)
 		}
 	}
 	for _, empty := range []string{"", "\n", byteOrderMark, "{}", "# c\n"} {
-		if f, err := Parse([]byte(empty), strings.HasPrefix(empty, "#"), mcpServers); err != nil || len(f.Entries()) > 0 {
+		if f, err := parse([]byte(empty), testPlace(strings.HasPrefix(empty, "#"), mcpServers)); err != nil || len(f.Entries()) > 0 {
 			t.Errorf("%q: %v", empty, err)
 		}
 	}
@@ -260,11 +267,8 @@ func FuzzWrap(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte, toml bool) {
-		p := Place{Path: "x.json", Sections: anySection}
-		if toml {
-			p.Path = "x.toml"
-		}
-		file, err := Parse(src, toml, p.Sections)
+		p := testPlace(toml, anySection)
+		file, err := parse(src, p)
 		if err != nil {
 			return
 		}

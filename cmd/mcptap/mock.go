@@ -234,7 +234,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		}
 		path, session = file.Path(), file.Session
 	}
-	rec, err := mock.Load(recording.Read(ctx, path), opt)
+	rec, err := mock.Load(recording.Frames(ctx, path), opt)
 	if err != nil {
 		return nil, err
 	}

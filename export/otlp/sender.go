@@ -1,7 +1,17 @@
+// Package otlp sends spans to an OpenTelemetry collector, over OTLP/HTTP with JSON
+// (OTLP specification, OTLP/HTTP). Package export makes and encodes the spans.
+//
+// A [Sender] holds a bounded number of spans; [Sender.Send] blocks while too many are
+// queued. It retries without a limit, so that a collector that is down for a while
+// receives everything later. A process that reads a recording uses it, never the tap.
+//
+// It does not use the official SDK, which would convert each span twice for a queue, and
+// initialize protocol buffers and gRPC at the start of every tap.
 package otlp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +27,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
 const (
@@ -208,11 +219,7 @@ func (s *Sender) post(batch []queued) {
 		if !next.busy || tries+1 == patience || next.after > lastPause {
 			s.warn(next.why + "; mcptap keeps trying")
 		}
-		wait := next.after
-		if wait == 0 {
-			wait = backoff(tries)
-		}
-		if s.pause(s.ctx, wait) != nil {
+		if s.pause(s.ctx, cmp.Or(next.after, backoff(tries))) != nil {
 			return
 		}
 	}
@@ -294,14 +301,8 @@ func (s *Sender) partial(response []byte, spans int) {
 	if rejected == "" || rejected == "0" || rejected == "null" {
 		return
 	}
-	s.warn(fmt.Sprintf("rejects %s of %d spans: %s", cut(rejected), spans, cut(r.Partial.Message)))
-}
-
-func cut(message string) string {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	return message
+	s.warn(fmt.Sprintf("rejects %s of %d spans: %s",
+		escape.Shorten(rejected, maxMessage), spans, escape.Shorten(r.Partial.Message, maxMessage)))
 }
 
 // reason returns why a request failed, without its URL.

@@ -166,19 +166,20 @@ func read(t *testing.T, bodies []string) file {
 func same(t *testing.T, name string, frames []tap.Frame) {
 	t.Helper()
 	var text strings.Builder
-	w := export.NewOTLP(&text, about())
 	c, heard := newCollector(t, nil), &warnings{}
 	live, x := sender(t, c.URL, heard, nil), export.NewSpans(about())
 	a := about()
 	for i := range frames {
-		if err := w.Add(&frames[i]); err != nil {
-			t.Fatal(err)
-		}
 		live.Send(export.Resource(&a.Header, &a.Facts), x.Add(&frames[i]))
 	}
 	live.Send(export.Resource(&a.Header, &a.Facts), x.Open())
 	live.Close()
-	if err := w.Close(); err != nil {
+	err := export.Write(t.Context(), &text, "otlp", about(), func(yield func(tap.Frame, error) bool) {
+		for _, f := range frames {
+			yield(f, nil)
+		}
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	want, got := read(t, slices.Collect(strings.Lines(text.String()))), read(t, c.all())

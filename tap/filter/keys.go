@@ -313,15 +313,15 @@ func within(a, b string, n int) bool {
 
 // A HelpSection is a section of the help on the language.
 type HelpSection struct {
-	Title string
-	Lines []HelpLine
+	Title string     `json:"title"`
+	Lines []HelpLine `json:"lines"`
 }
 
 // A HelpLine explains one form in one line.
 type HelpLine struct {
-	Form     string   // a term, or a key with its colon
-	Means    string   // its meaning
-	Examples []string // queries
+	Form     string   `json:"form"`     // a term, or a key with its colon
+	Means    string   `json:"means"`    // its meaning
+	Examples []string `json:"examples"` // queries
 }
 
 // Help returns the help on the language: its terms, its keys, and the words of

@@ -90,6 +90,19 @@ func String(s string) string {
 	return b.String()
 }
 
+// Shorten returns a text of at most that many bytes as it is. Of a longer one it returns
+// the beginning, cut between two characters, and an ellipsis.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > max(most-utf8.UTFMax, 0) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
 // EscapeRune returns the Go escape of one character.
 func EscapeRune(r rune) string {
 	switch {

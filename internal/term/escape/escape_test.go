@@ -73,6 +73,21 @@ func FuzzString(f *testing.F) {
 	})
 }
 
+func TestShorten(t *testing.T) {
+	for _, tt := range []struct {
+		s    string
+		most int
+		want string
+	}{
+		{"", 0, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"a", 0, "…"}, {"aé", 2, "a…"}, {"é", 1, "…"}, {"東京", 5, "東…"},
+		{"😀😀", 7, "😀…"}, {strings.Repeat("\x80", 9), 8, "\x80\x80\x80\x80…"},
+	} {
+		if got := escape.Shorten(tt.s, tt.most); got != tt.want {
+			t.Errorf("%q, %d: %q, want %q", tt.s, tt.most, got, tt.want)
+		}
+	}
+}
+
 func TestUnquoteErrors(t *testing.T) {
 	for _, s := range []string{``, `"`, `x`, `"\`, `"\x"`, `"\u12"`, `"\ud800"`, `"\ud800\u0041"`, `"\ud800\ud80"`, "\"\xff\"",
 		`null`, `1`, `"a" "b"`, `"\udc00 x"`, `"\\ufffd\ud800"`, "\"\ufffd\xff\"", `"\uFFFD\\\ud800"`} {

@@ -1,173 +1,22 @@
 package export
 
 import (
-	"container/list"
+	"cmp"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/session"
 )
-
-// An exchange is an entry that is not written yet.
-type exchange struct {
-	number      uint64
-	ref         session.Ref   // of a request on stdio
-	place       *list.Element // in the queue, nil if it was never there
-	first, last uint64
-	request     tap.Event
-	response    tap.Event
-	up, down    body
-	// began and sent are the times of the first and last byte of the request, responded
-	// that of the first byte of the response, ended that of the end.
-	began, sent, responded, ended time.Duration
-	over                          bool
-	end                           tap.Event
-	sockets                       []harMessage
-	dropped, cut                  int // messages of a WebSocket that are missing, or cut
-	held                          int64
-	comment                       string
-}
-
-// A body is the beginning of a body.
-type body struct {
-	bytes []byte
-	size  int64
-	lost  bool // bytes are missing at its end
-}
-
-// An entry gets no more messages of a WebSocket, and no more bytes of them.
-const (
-	maxSockets     = 10_000
-	maxSocketBytes = 64 << 20
-)
-
-var errEnough = errors.New("enough") // ends WriteRaw
-
-// A limited keeps the first bytes of what is written.
-type limited struct {
-	b    *body
-	room int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := l.room - len(l.b.bytes); len(p) > room {
-		l.b.bytes = append(l.b.bytes, p[:room]...)
-		l.b.lost = true
-		return room, errEnough
-	}
-	l.b.bytes = append(l.b.bytes, p...)
-	return len(p), nil
-}
-
-// addBytes adds a frame to a body of an exchange.
-func (h *HAR) addBytes(x *exchange, b *body, f *tap.Frame) error {
-	before := len(b.bytes)
-	defer func() {
-		h.held += int64(len(b.bytes) - before)
-		x.held += int64(len(b.bytes) - before)
-	}()
-	b.size += max(f.Size, int64(len(f.Raw)))
-	to := limited{b, h.about.MaxBody}
-	if b.lost {
-		return nil
-	}
-	if max(f.Size, int64(len(f.Raw))) == int64(len(f.Raw)) || h.about.Raw == nil {
-		_, _ = to.Write(f.Raw)
-		b.lost = b.lost || f.Size > int64(len(f.Raw))
-		return nil
-	}
-	if err := h.about.Raw(&to, *f); err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	return nil
-}
-
-// addHTTP adds a frame of an HTTP recording.
-func (h *HAR) addHTTP(e *session.Entry) error {
-	f := e.Frame
-	if f.Exchange == 0 {
-		return nil
-	}
-	x := h.open[f.Exchange]
-	if x == nil {
-		x = &exchange{number: f.Exchange, first: f.Seq, began: f.At - f.Took, sent: f.At}
-		h.open[f.Exchange] = x
-		if err := h.wait(x); err != nil {
-			return err
-		}
-	}
-	x.last, x.ended = f.Seq, f.At
-	switch {
-	case f.Lane == tap.Lifecycle:
-		return h.event(x, e)
-	case f.Form >= tap.FormText && f.Form <= tap.FormClose:
-		return h.socket(x, f)
-	case f.Lane == tap.ToServer:
-		x.sent = f.At
-		return h.addBytes(x, &x.up, f)
-	}
-	return h.addBytes(x, &x.down, f)
-}
-
-func (h *HAR) event(x *exchange, entry *session.Entry) error {
-	f, e := entry.Frame, entry.Event
-	switch e.Name {
-	case tap.EventRequest:
-		x.request, x.sent = e, max(x.sent, f.At)
-	case tap.EventResponse:
-		if e.Status >= 200 || e.Status == 101 {
-			x.response = e
-		}
-		if x.responded == 0 {
-			x.responded = f.At - f.Took
-		}
-	case tap.EventEnd:
-		x.end, x.over = e, true
-		return h.write(x)
-	}
-	return nil
-}
-
-var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
-
-// socket adds a message of a WebSocket, up to [About.MaxBody].
-func (h *HAR) socket(x *exchange, f *tap.Frame) error {
-	if len(x.sockets) >= maxSockets || x.down.size > maxSocketBytes {
-		x.dropped++
-		return nil
-	}
-	var message body
-	if err := h.addBytes(x, &message, f); err != nil {
-		return err
-	}
-	x.down.size += message.size
-	if message.lost {
-		x.cut++
-	}
-	m := harMessage{Type: "send", Opcode: opcodes[f.Form], Time: float64(h.about.at(f.At).UnixMicro()) / 1e6}
-	if f.Lane == tap.ToClient {
-		m.Type = "receive"
-	}
-	if m.Data = string(message.bytes); m.Opcode != 1 || !utf8.Valid(message.bytes) {
-		m.Data = base64.StdEncoding.EncodeToString(message.bytes)
-	}
-	x.sockets = append(x.sockets, m)
-	return nil
-}
 
 // entry makes the entry of an exchange.
-func (h *HAR) entry(x *exchange) harEntry {
+func (h *harWriter) entry(x *exchange) harEntry {
 	if x.request.Method == "" {
 		x.request.Method, x.comment = "POST", "the head of the request was not recorded"
 	}
-	if !x.over && x.end.Name == "" {
+	if !x.over {
 		x.ended = max(x.ended, h.last)
 	}
 	e := harEntry{
@@ -184,7 +33,7 @@ func (h *HAR) entry(x *exchange) harEntry {
 			e.Comment = strings.TrimSpace(fmt.Sprintf("%s messages left out: %d", e.Comment, x.dropped))
 		}
 		if x.cut > 0 {
-			e.Comment = strings.TrimSpace(fmt.Sprintf("%s messages cut at %d bytes: %d", e.Comment, h.about.MaxBody, x.cut))
+			e.Comment = strings.TrimSpace(fmt.Sprintf("%s messages cut at %d bytes: %d", e.Comment, h.maxBody, x.cut))
 		}
 	}
 	if x.response.By == "tap" {
@@ -195,10 +44,7 @@ func (h *HAR) entry(x *exchange) harEntry {
 
 // timings divides the time of an exchange into sending, waiting and receiving.
 func timings(x *exchange) harTimings {
-	responded := x.responded
-	if responded == 0 {
-		responded = x.ended
-	}
+	responded := cmp.Or(x.responded, x.ended)
 	sent := min(x.sent, responded)
 	return harTimings{
 		Blocked: -1, DNS: -1, Connect: -1, SSL: -1,
@@ -209,7 +55,7 @@ func timings(x *exchange) harTimings {
 // millis is a duration in HAR.
 func millis(d time.Duration) float64 { return float64(max(d, 0)) / 1e6 }
 
-func (h *HAR) requestOf(x *exchange) harRequest {
+func (h *harWriter) requestOf(x *exchange) harRequest {
 	r := harRequest{
 		Method: x.request.Method, URL: h.url(x.request.Target), Version: x.request.Proto, Headers: pairs(x.request.Header),
 		Cookies: cookies(x.request.Header, "cookie"), Query: query(x.request.Target), HeadersSize: -1, BodySize: x.up.size,
@@ -224,7 +70,7 @@ func (h *HAR) requestOf(x *exchange) harRequest {
 	return r
 }
 
-func (h *HAR) responseOf(x *exchange) harResponse {
+func (h *harWriter) responseOf(x *exchange) harResponse {
 	r := harResponse{
 		Status: max(x.response.Status, 0), Text: x.response.Reason, Version: x.response.Proto,
 		Headers: pairs(x.response.Header), Cookies: cookies(x.response.Header, "set-cookie"),
@@ -262,7 +108,7 @@ func (b *body) comment() string {
 }
 
 // url returns the absolute URL of a request's target.
-func (h *HAR) url(target string) string {
+func (h *harWriter) url(target string) string {
 	if strings.Contains(target, "://") {
 		return target
 	}
@@ -332,3 +178,93 @@ func cookies(fields [][2]string, name string) []harPair {
 	}
 	return list
 }
+
+// The members of HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Names
+// that begin with an underscore are those of mcptap or of Chrome's DevTools, as the
+// specification allows.
+type (
+	harNamed struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	harPage struct {
+		Started string   `json:"startedDateTime"`
+		ID      string   `json:"id"`
+		Title   string   `json:"title"`
+		Timings struct{} `json:"pageTimings"`
+	}
+	harEntry struct {
+		Page       string       `json:"pageref"`
+		Started    string       `json:"startedDateTime"`
+		Time       float64      `json:"time"`
+		Request    harRequest   `json:"request"`
+		Response   harResponse  `json:"response"`
+		Cache      struct{}     `json:"cache"`
+		Timings    harTimings   `json:"timings"`
+		Connection string       `json:"connection,omitempty"`
+		Comment    string       `json:"comment,omitempty"`
+		Type       string       `json:"_resourceType,omitempty"`
+		Sockets    []harMessage `json:"_webSocketMessages,omitempty"`
+		Mcptap     harMcptap    `json:"_mcptap"`
+	}
+	// harMcptap is the place of an entry in the recording.
+	harMcptap struct {
+		First    uint64 `json:"first_seq"`
+		Last     uint64 `json:"last_seq"`
+		Exchange uint64 `json:"exchange,omitempty"`
+	}
+	harRequest struct {
+		Method      string    `json:"method"`
+		URL         string    `json:"url"`
+		Version     string    `json:"httpVersion"`
+		Cookies     []harPair `json:"cookies"`
+		Headers     []harPair `json:"headers"`
+		Query       []harPair `json:"queryString"`
+		Post        *harPost  `json:"postData,omitempty"`
+		HeadersSize int       `json:"headersSize"`
+		BodySize    int64     `json:"bodySize"`
+	}
+	harPost struct {
+		Type    string `json:"mimeType"`
+		Text    string `json:"text"`
+		Comment string `json:"comment,omitempty"`
+	}
+	harResponse struct {
+		Status      int        `json:"status"`
+		Text        string     `json:"statusText"`
+		Version     string     `json:"httpVersion"`
+		Cookies     []harPair  `json:"cookies"`
+		Headers     []harPair  `json:"headers"`
+		Content     harContent `json:"content"`
+		Redirect    string     `json:"redirectURL"`
+		HeadersSize int        `json:"headersSize"`
+		BodySize    int64      `json:"bodySize"`
+		Error       string     `json:"_error,omitempty"`
+	}
+	harContent struct {
+		Size     int64  `json:"size"`
+		Type     string `json:"mimeType"`
+		Text     string `json:"text"`
+		Encoding string `json:"encoding,omitempty"`
+		Comment  string `json:"comment,omitempty"`
+	}
+	harPair struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	harTimings struct {
+		Blocked float64 `json:"blocked"`
+		DNS     float64 `json:"dns"`
+		Connect float64 `json:"connect"`
+		Send    float64 `json:"send"`
+		Wait    float64 `json:"wait"`
+		Receive float64 `json:"receive"`
+		SSL     float64 `json:"ssl"`
+	}
+	harMessage struct {
+		Type   string  `json:"type"` // send or receive
+		Time   float64 `json:"time"` // in seconds since 1970
+		Opcode int     `json:"opcode"`
+		Data   string  `json:"data"`
+	}
+)
