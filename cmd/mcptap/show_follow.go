@@ -168,7 +168,7 @@ func (s *several) backlog() error {
 		return ok
 	}
 	for _, f := range s.open {
-		next, stop := iter.Pull2(recording.Frames(s.ctx, f.rec, f.read, false))
+		next, stop := iter.Pull2(recording.Read(s.ctx, f.rec, f.read, false))
 		defer stop()
 		if h := (&head{arrival{from: f}, next}); advance(h) {
 			heads = append(heads, h)
