@@ -114,7 +114,7 @@ func TestFiltersOnHTTP(t *testing.T) {
 		{lost, "--calls status:403", []uint64{25}},
 		{lost, "--calls status:>=400", []uint64{19, 25, 33, 40}},
 		{lost, "--calls is:pending", []uint64{5, 12}},
-		{lost, "--calls is:error", []uint64{19, 25, 33, 40}},
+		{lost, "--calls is:error", []uint64{5, 12, 19, 25, 33, 40}},
 		{lost, "is:pending", []uint64{5, 12}},
 		{lost, "is:error kind:end", nil},
 		{ends, "--calls is:cancelled", []uint64{11, 23}},
@@ -197,7 +197,7 @@ func TestShowClientHungUp(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--calls"}, {}} {
 		text := strings.Join(show(t, path, args...), "\n")
-		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "its stream ended"} {
+		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "the stream ended without the response after 10.0s"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing:\n%s", want, text)
 			}
