@@ -77,7 +77,7 @@ var rulesFlow = []Rule{
 			case !m.Session.Start || m.Session.Gap:
 				v.Skip("requests from before the recording are not known")
 			default:
-				v.Violate("", "$.params.progressToken", "no request has this token: "+string(token))
+				v.Violate("", "$.params.progressToken", "no request has sent "+string(token))
 			}
 		}, onProgress),
 	},
@@ -199,7 +199,7 @@ var rulesFlow = []Rule{
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
 			if what, known := findCredential(m.Params, v); known {
-				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", "looks like a credential: "+what)
+				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", "looks like a credential, "+what)
 			}
 		}, onLog),
 	},
