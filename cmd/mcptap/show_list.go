@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -55,7 +56,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		if !o.json {
 			sayRules(a, sel.Filter.String())
 		}
-		if l.Findings, err = findingsOf(ctx, rec, info.Frames); err != nil {
+		if l.Findings, err = load.Findings(ctx, rec, info.Frames); err != nil {
 			return nil, err
 		}
 	}
