@@ -187,7 +187,7 @@ var floors = map[string]floor{
 	},
 	// Frames and calls as lines, for a person and for a program.
 	"internal/listing": {
-		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		third: []string{"github.com/tidwall/pretty"},
 		never: map[string]string{
 			"net/http": "it prints recordings",

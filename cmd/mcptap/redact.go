@@ -166,14 +166,8 @@ func redactPass(ctx context.Context, src recording.Source, r *redact.Redactor, c
 		return info, err
 	}
 	r.Header(info.Header)
-	for f, err := range src.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return info, err
-		}
-		c.Frame(&f)
+	if err := recording.Each(ctx, src, c.Frame); err != nil {
+		return info, err
 	}
 	c.End()
 	return info, nil
