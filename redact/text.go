@@ -102,7 +102,7 @@ func (r *Redactor) suspicious(raw []byte) bool {
 	return false
 }
 
-// maxKept limits the words of a text that are searched for in vain.
+// maxKept is the maximum number of words in a text that are noted as kept.
 const maxKept = 64
 
 // textEdits finds the secrets of a text.
@@ -169,16 +169,8 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	for _, in := range around {
 		hits = append(hits, r.contextHits(text, in, &read)...)
 	}
-	var kept []hit
-	r.known.each(text, func(start, end int, f *form) {
-		switch h := (hit{start: start, end: end, rule: knownRule, number: f.number}); {
-		case f.kept && len(kept) == maxKept, f.kept && r.name:
-		case f.kept:
-			kept = append(kept, h)
-		case !f.word || !r.name || !isIdentifier(text):
-			hits = append(hits, h)
-		}
-	})
+	again, kept := r.knownHits(text)
+	hits = append(hits, again...)
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.pattern != nil {
 			rule.matches(text, add)
@@ -194,6 +186,20 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 		}
 	}
 	return hits
+}
+
+// knownHits finds the known values of a text, and apart from them the first words that are kept.
+func (r *Redactor) knownHits(text []byte) (hits, kept []hit) {
+	r.known.each(text, func(start, end int, f *form) {
+		switch h := (hit{start: start, end: end, rule: knownRule, number: f.number}); {
+		case f.kept && (r.name || len(kept) == maxKept):
+		case f.kept:
+			kept = append(kept, h)
+		case !f.word || !r.name || !isIdentifier(text):
+			hits = append(hits, h)
+		}
+	})
+	return hits, kept
 }
 
 // isIdentifier reports whether the name of a member is an identifier in lower case, and not a value.
