@@ -107,6 +107,20 @@ func each(judge func(m *Message, v *Verdict), on ...string) func(*Session) Hooks
 	return func(*Session) Hooks { return Hooks{On: on, Message: judge} }
 }
 
+// eachFrame, eachExchange and eachCall are like each for a rule that judges frames, exchanges or
+// calls.
+func eachFrame(judge func(e *session.Entry, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Frame: judge} }
+}
+
+func eachExchange(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Exchange: judge} }
+}
+
+func eachCall(judge func(c *session.Call, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Call: judge} }
+}
+
 // letters are the revisions as rules name them.
 var letters = map[byte]jsonrpc.Revision{
 	'A': jsonrpc.Rev20241105, 'B': jsonrpc.Rev20250326, 'C': jsonrpc.Rev20250618, 'D': jsonrpc.Rev20251125, 'E': jsonrpc.Rev20260728,

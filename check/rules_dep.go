@@ -53,24 +53,22 @@ var rulesDeprecated = []Rule{
 		Text:   "Messages are in a dialect that is not MCP: mcpVersion in initialize, or methods such as tools/invoke, tools/changed, shutdown and exit.",
 		Source: "A-E:schema",
 		Fix:    "Follow the schema of the specification.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.revision = "" // that of the dialect is none
-				for i := range e.Parts {
-					m := e.Of(i)
-					params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
-					method, known := jsonrpc.LookupMethod(m.Method)
-					switch {
-					case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
-						v.Violate("mcpVersion", "", "a member of another dialect")
-					case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
-						v.Violate(m.Method, "$.method", "a method of another dialect")
-					case m.Method != "":
-						v.Hold()
-					}
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			v.revision = "" // that of the dialect is none
+			for i := range e.Parts {
+				m := e.Of(i)
+				params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
+				method, known := jsonrpc.LookupMethod(m.Method)
+				switch {
+				case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
+					v.Violate("mcpVersion", "", "a member of another dialect")
+				case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
+					v.Violate(m.Method, "$.method", "a method of another dialect")
+				case m.Method != "":
+					v.Hold()
 				}
-			}}
-		},
+			}
+		}),
 	},
 	{
 		ID: "dep-05", Class: "observation", In: "A-E", Side: "server", Transport: "any",

@@ -351,26 +351,24 @@ var rulesHTTP = []Rule{
 		Text:   "There is no access token in the query of a request URI. Other names that look like keys are an observation.",
 		Source: "B-D:basic/authorization#token-requirements; E:basic/authorization/index#token-requirements; RFC 6750 s2.3",
 		Fix:    "Repeat the field Authorization in every request.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.Request == nil || x.Session.Number == 0 {
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.Request == nil || x.Session.Number == 0 {
+				return
+			}
+			_, query, _ := strings.Cut(x.Request.Target, "?")
+			for part := range strings.SplitSeq(query, "&") {
+				name, _, _ := strings.Cut(part, "=")
+				switch lower := strings.ToLower(name); {
+				case lower == "access_token":
+					v.Violate(name, "", "a token in the query")
+					return
+				case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
+					v.Observe(name, "", "may be a key in the query")
 					return
 				}
-				_, query, _ := strings.Cut(x.Request.Target, "?")
-				for part := range strings.SplitSeq(query, "&") {
-					name, _, _ := strings.Cut(part, "=")
-					switch lower := strings.ToLower(name); {
-					case lower == "access_token":
-						v.Violate(name, "", "a token in the query")
-						return
-					case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
-						v.Observe(name, "", "may be a key in the query")
-						return
-					}
-				}
-				v.Hold()
-			}}
-		},
+			}
+			v.Hold()
+		}),
 	},
 	{
 		ID: "http-46", Class: "must", In: "B-E", Side: "client", Transport: "http",
@@ -436,16 +434,14 @@ var rulesHTTP = []Rule{
 		Text:   "A server on another machine answers authorized requests over plain HTTP.",
 		Source: "C-D:basic/authorization#communication-security; E:basic/authorization/security-considerations#communication-security; RFC 6750 s5.3",
 		Fix:    "Serve HTTPS.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
-					return
-				}
-				if upstream := x.Session.upstream(v); upstream != nil {
-					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
-				}
-			}}
-		},
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
+				return
+			}
+			if upstream := x.Session.upstream(v); upstream != nil {
+				v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
+			}
+		}),
 	},
 	{
 		ID: "http-55", Class: "observation", In: "A-E", Side: "server", Transport: "http",
@@ -475,16 +471,14 @@ var rulesHTTP = []Rule{
 		Text:   "A body is cut: it ends before its Content-Length, or a chunked body has no last chunk.",
 		Source: "RFC 9112 s8",
 		Fix:    "Look at the side that closed first; check the timeouts and size limits of proxies.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.End == nil {
-					return
-				}
-				first, _, _ := strings.Cut(x.End.Error, ";")
-				cut := x.End.By == "server" && strings.HasSuffix(first, "within the response") || x.End.By == "client" && strings.HasSuffix(first, "within the request")
-				v.Check(!cut, x.End.By, "", first)
-			}}
-		},
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.End == nil {
+				return
+			}
+			first, _, _ := strings.Cut(x.End.Error, ";")
+			cut := x.End.By == "server" && strings.HasSuffix(first, "within the response") || x.End.By == "client" && strings.HasSuffix(first, "within the request")
+			v.Check(!cut, x.End.By, "", first)
+		}),
 	},
 }
 

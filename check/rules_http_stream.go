@@ -87,18 +87,16 @@ var rulesStream = []Rule{
 		Text:   "An event has an id, or a request has Last-Event-ID: streams cannot be resumed in 2026-07-28.",
 		Source: "E:basic/transports/streamable-http#receiving-messages; E:changelog#major-changes",
 		Fix:    "Leave event ids out.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				switch {
-				case e.Revision() != jsonrpc.Rev20260728:
-				case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
-					v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
-				case e.Frame.Form == tap.FormEvent:
-					event := tap.ParseServerSentEvent(e.Frame.Raw)
-					v.Check(!event.HasID, "id", "", "an event has the id "+event.ID)
-				}
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			switch {
+			case e.Revision() != jsonrpc.Rev20260728:
+			case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
+				v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
+			case e.Frame.Form == tap.FormEvent:
+				event := tap.ParseServerSentEvent(e.Frame.Raw)
+				v.Check(!event.HasID, "id", "", "an event has the id "+event.ID)
+			}
+		}),
 	},
 	{
 		ID: "http-41", Class: "observation", In: "E", Side: "server", Transport: "http",

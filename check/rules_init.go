@@ -24,23 +24,21 @@ var rulesInit = []Rule{
 		Text:   "The params of initialize have a string protocolVersion, an object capabilities, and clientInfo with string name and version.",
 		Source: "A-D:basic/lifecycle#initialization; schema InitializeRequest",
 		Fix:    "Fill in all three members; empty capabilities are {}.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				if eachHandshake(e, func(m *jsonrpc.Message) {
-					params := jsonrpc.Value(m.Params)
-					rev := params.Get("protocolVersion").Decoded()
-					if v.revision = anyLegacy; isHandshakeVersion(rev) {
-						v.revision = jsonrpc.Revision(rev)
-					}
-					legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params.Get("_meta"), "protocolVersion") == nil // else init-12
-					if m.Kind == jsonrpc.Request && legacy {
-						judgeHandshake(v, "$.params", params, "clientInfo")
-					}
-				}) {
-					v.Skip("the message is too large to be read")
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			if eachHandshake(e, func(m *jsonrpc.Message) {
+				params := jsonrpc.Value(m.Params)
+				rev := params.Get("protocolVersion").Decoded()
+				if v.revision = anyLegacy; isHandshakeVersion(rev) {
+					v.revision = jsonrpc.Revision(rev)
 				}
-			}}
-		},
+				legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params.Get("_meta"), "protocolVersion") == nil // else init-12
+				if m.Kind == jsonrpc.Request && legacy {
+					judgeHandshake(v, "$.params", params, "clientInfo")
+				}
+			}) {
+				v.Skip("the message is too large to be read")
+			}
+		}),
 	},
 	{
 		ID: "init-03", Class: "client-breaking", In: "A-D", Side: "server", Transport: "any",
@@ -58,24 +56,22 @@ var rulesInit = []Rule{
 		Text:   "protocolVersion in initialize is not a known revision, or it is 2026-07-28, which has no initialize.",
 		Source: "E:changelog#major-changes 2",
 		Fix:    "Send a published revision; open a conversation of 2026-07-28 without initialize.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.revision = anyLegacy
-				eachHandshake(e, func(m *jsonrpc.Message) {
-					path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
-					if m.Kind == jsonrpc.Response {
-						path, params = "$.result.protocolVersion", jsonrpc.Value(m.Result)
-					}
-					switch version := params.Get("protocolVersion").Decoded(); {
-					case version == "": // init-02, init-03
-					case isHandshakeVersion(version) || version == preRelease:
-						v.Hold()
-					default:
-						v.Observe("", path, "not a version with a handshake: "+version)
-					}
-				})
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			v.revision = anyLegacy
+			eachHandshake(e, func(m *jsonrpc.Message) {
+				path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
+				if m.Kind == jsonrpc.Response {
+					path, params = "$.result.protocolVersion", jsonrpc.Value(m.Result)
+				}
+				switch version := params.Get("protocolVersion").Decoded(); {
+				case version == "": // init-02, init-03
+				case isHandshakeVersion(version) || version == preRelease:
+					v.Hold()
+				default:
+					v.Observe("", path, "not a version with a handshake: "+version)
+				}
+			})
+		}),
 	},
 	{
 		ID: "init-05", Class: "observation", In: "A-D", Side: "client", Transport: "any",

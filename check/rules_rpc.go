@@ -171,24 +171,22 @@ var rulesRPC = []Rule{
 		Text:   "Nothing is sent in reply to a notification: a POST of notifications that is accepted gets no JSON-RPC body.",
 		Source: "B-E:basic/index#notifications; A: JSON-RPC 2.0 s4.1",
 		Fix:    "Return nothing from notification handlers.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if !x.Has(tap.ToServer, jsonrpc.Notification) || x.Has(tap.ToServer, jsonrpc.Request, jsonrpc.Response, jsonrpc.ErrorResponse, jsonrpc.Invalid) ||
-					x.Response == nil || x.Response.Status >= 300 || x.Response.Status < 200 {
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if !x.Has(tap.ToServer, jsonrpc.Notification) || x.Has(tap.ToServer, jsonrpc.Request, jsonrpc.Response, jsonrpc.ErrorResponse, jsonrpc.Invalid) ||
+				x.Response == nil || x.Response.Status >= 300 || x.Response.Status < 200 {
+				return
+			}
+			for _, c := range x.Carried {
+				if c.Lane == tap.ToServer {
+					v.frame = c.Frame
+				} else if c.Role == session.RoleOrphan {
+					v.frame = c.Frame
+					v.Violate(x.Carried[0].Method, "", "a reply to a notification: "+c.Kind.String())
 					return
 				}
-				for _, c := range x.Carried {
-					if c.Lane == tap.ToServer {
-						v.frame = c.Frame
-					} else if c.Role == session.RoleOrphan {
-						v.frame = c.Frame
-						v.Violate(x.Carried[0].Method, "", "a reply to a notification: "+c.Kind.String())
-						return
-					}
-				}
-				v.Hold()
-			}}
-		},
+			}
+			v.Hold()
+		}),
 	},
 	{
 		ID: "rpc-13", Class: "must", In: "A-E", Side: "both", Transport: "any",
@@ -461,25 +459,23 @@ var rulesRPC = []Rule{
 		Text:   "A message is larger than common limits: 4 MiB for the body of a POST (TypeScript SDK), 10 MiB for a line (TypeScript SDK).",
 		Source: "observed: TypeScript SDK answers 413, or ends the connection; Go SDK takes lines of 16 MiB",
 		Fix:    "Page the list, or return a resource link instead of the data.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				limit := 10 << 20
-				switch {
-				case len(e.Parts) == 0:
-					return
-				case e.Frame.Form == tap.FormBody && e.Frame.Lane == tap.ToServer:
-					limit = 4 << 20
-				case e.Frame.Form != tap.FormLine:
-					return
-				}
-				size := max(e.Frame.Size, int64(len(e.Frame.Raw)))
-				if size <= int64(limit) {
-					v.Hold()
-					return
-				}
-				v.Observe(e.Parts[0].Method, "", fmt.Sprintf("%d bytes", size))
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			limit := 10 << 20
+			switch {
+			case len(e.Parts) == 0:
+				return
+			case e.Frame.Form == tap.FormBody && e.Frame.Lane == tap.ToServer:
+				limit = 4 << 20
+			case e.Frame.Form != tap.FormLine:
+				return
+			}
+			size := max(e.Frame.Size, int64(len(e.Frame.Raw)))
+			if size <= int64(limit) {
+				v.Hold()
+				return
+			}
+			v.Observe(e.Parts[0].Method, "", fmt.Sprintf("%d bytes", size))
+		}),
 	},
 }
 
