@@ -35,7 +35,23 @@ var rulesFeature = []Rule{
 		Text:   "A tool name is unique in the server, and from 2025-11-25 on has 1 to 128 characters of A-Z a-z 0-9 _ - .",
 		Source: "D-E:server/tools#tool-names",
 		Fix:    "Rename the tool.",
-		New:    each(toolNames, "result tools/list"),
+		New: each(func(m *Message, v *Verdict) {
+			seen := map[string]bool{}
+			for _, tool := range m.Member("tools").Each {
+				value := tool.Get("name")
+				name := value.Decoded()
+				switch {
+				case value.Class() != '"': // see feat-01 and type-03
+				case !toolName.MatchString(name) && (m.Revision == "" || m.Revision >= jsonrpc.Rev20251125):
+					v.Violate(name, "$.result.tools[*].name", string(value))
+				case seen[name]:
+					v.Violate(name, "$.result.tools[*].name", string(value)+" occurs twice")
+				default:
+					v.Hold()
+				}
+				seen[name] = true
+			}
+		}, "result tools/list"),
 	},
 	{
 		ID: "feat-04", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
@@ -209,7 +225,25 @@ var rulesFeature = []Rule{
 		Text:   "All pages of one list have the same cacheScope.",
 		Source: "E:server/utilities/caching#interaction-with-pagination",
 		Fix:    "Set the scope per list, not per page.",
-		New:    sameScope,
+		New: func(s *Session) Hooks {
+			scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
+			return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
+				method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
+				if scope != "public" && scope != "private" {
+					return // see feat-18
+				}
+				if cursor := m.Request.Param("cursor"); cursor != nil {
+					if before, ok := scopes.Get(cursorKey(method, cursor)); ok {
+						v.Check(scope == before, method, "$.result.cacheScope", fmt.Sprintf("%s after %s", scope, before))
+					} else {
+						v.Skip("the page before it is not known")
+					}
+				}
+				if next := m.Member("nextCursor"); next.Class() == '"' {
+					scopes.Put(cursorKey(method, next), scope)
+				}
+			}}
+		},
 	},
 	{
 		ID: "feat-21", Class: "client-breaking", In: "E", Side: "server", Transport: "any",
@@ -340,25 +374,6 @@ var rulesFeature = []Rule{
 
 // toolName matches the names that the specification recommends.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-
-// toolNames judges feat-03.
-func toolNames(m *Message, v *Verdict) {
-	seen := map[string]bool{}
-	for _, tool := range m.Member("tools").Each {
-		value := tool.Get("name")
-		name := value.Decoded()
-		switch {
-		case value.Class() != '"': // see feat-01 and type-03
-		case !toolName.MatchString(name) && (m.Revision == "" || m.Revision >= jsonrpc.Rev20251125):
-			v.Violate(name, "$.result.tools[*].name", string(value))
-		case seen[name]:
-			v.Violate(name, "$.result.tools[*].name", string(value)+" occurs twice")
-		default:
-			v.Hold()
-		}
-		seen[name] = true
-	}
-}
 
 // structuredAsText judges feat-06.
 func structuredAsText(m *Message, v *Verdict) {
@@ -520,27 +535,6 @@ func issuedCursors(s *Session) Hooks {
 	}
 	return Hooks{Watch: watch, Message: judge, On: []string{
 		"request tools/list", "request prompts/list", "request resources/list", "request resources/templates/list",
-	}}
-}
-
-// sameScope judges feat-19.
-func sameScope(s *Session) Hooks {
-	scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
-	return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
-		method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
-		if scope != "public" && scope != "private" {
-			return // see feat-18
-		}
-		if cursor := m.Request.Param("cursor"); cursor != nil {
-			if before, ok := scopes.Get(cursorKey(method, cursor)); ok {
-				v.Check(scope == before, method, "$.result.cacheScope", fmt.Sprintf("%s after %s", scope, before))
-			} else {
-				v.Skip("the page before it is not known")
-			}
-		}
-		if next := m.Member("nextCursor"); next.Class() == '"' {
-			scopes.Put(cursorKey(method, next), scope)
-		}
 	}}
 }
 

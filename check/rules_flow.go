@@ -143,7 +143,23 @@ var rulesFlow = []Rule{
 		Text:   "A request that became a task is cancelled with tasks/cancel, not notifications/cancelled.",
 		Source: "D:basic/utilities/cancellation#behavior-requirements; schema CancelledNotificationParams",
 		Fix:    "Send tasks/cancel with the id of the task.",
-		New:    taskCancelled,
+		New: func(*Session) Hooks {
+			tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
+			return Hooks{
+				Watch: func(m *Message) {
+					if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
+						m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil {
+						tasks.Put(m.Part.Call, true)
+					}
+				},
+				On: []string{onCancelled},
+				Message: func(m *Message, v *Verdict) {
+					if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
+						v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
+					}
+				},
+			}
+		},
 	},
 	{
 		ID: "flow-11", Class: "must", In: "A-E", Side: "server", Transport: "any",
@@ -183,7 +199,23 @@ var rulesFlow = []Rule{
 		Text:   "A log message is below the level last set with logging/setLevel.",
 		Source: "schema SetLevelRequest",
 		Fix:    "Filter by the level that was set.",
-		New:    levelObserved,
+		New: func(*Session) Hooks {
+			level := -1 // none was set
+			return Hooks{
+				Watch: func(m *Message) {
+					if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
+						level = slices.Index(logLevels, m.Request.Param("level").Decoded())
+					}
+				},
+				On: []string{onLog},
+				Message: func(m *Message, v *Verdict) {
+					own := m.Param("level").Decoded()
+					if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
+						v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
+					}
+				},
+			}
+		},
 	},
 	{
 		ID: "flow-14", Class: "must", In: "E", Side: "server", Transport: "any",
@@ -449,44 +481,6 @@ func silentAfterCancel(*Session) Hooks {
 			}
 			after := m.Entry.Frame.At - at
 			v.Check(after <= time.Second, m.Subject(), "$", fmt.Sprintf("a response %v after the cancellation", after.Round(time.Millisecond)))
-		},
-	}
-}
-
-// taskCancelled judges flow-10.
-func taskCancelled(*Session) Hooks {
-	tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
-	return Hooks{
-		Watch: func(m *Message) {
-			if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
-				m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil {
-				tasks.Put(m.Part.Call, true)
-			}
-		},
-		On: []string{onCancelled},
-		Message: func(m *Message, v *Verdict) {
-			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
-			}
-		},
-	}
-}
-
-// levelObserved judges flow-13.
-func levelObserved(*Session) Hooks {
-	level := -1 // none was set
-	return Hooks{
-		Watch: func(m *Message) {
-			if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
-				level = slices.Index(logLevels, m.Request.Param("level").Decoded())
-			}
-		},
-		On: []string{onLog},
-		Message: func(m *Message, v *Verdict) {
-			own := m.Param("level").Decoded()
-			if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
-				v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
-			}
 		},
 	}
 }

@@ -195,7 +195,21 @@ var rulesHTTP = []Rule{
 		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
 		Source: sourceSessions,
 		Fix:    "Answer 404, not 400 or 200.",
-		New:    deadSession,
+		New: func(s *Session) Hooks {
+			dead := uint64(0) // the frame that ended the session
+			return streamable(func(x *Exchange, v *Verdict) {
+				if !x.byServer() || Field(x.Request, sessionField) == nil {
+					return
+				}
+				status := x.Response.Status
+				switch {
+				case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
+					v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
+				case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
+					dead = x.Heads[1]
+				}
+			})(s)
+		},
 	},
 	{
 		ID: "http-24", Class: "must", In: "B-D", Side: "client", Transport: "http",
@@ -326,7 +340,25 @@ var rulesHTTP = []Rule{
 		Text:   "A server that supports no version before 2026-07-28 issues no session id.",
 		Source: "E:basic/transports/streamable-http#earlier-streamable-http-revisions",
 		Fix:    "Do not set Mcp-Session-Id.",
-		New:    modernOnly,
+		New: func(s *Session) Hooks {
+			only := false // server/discover lists modern versions only
+			hooks := streamable(func(x *Exchange, v *Verdict) {
+				if only && x.byServer() {
+					v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
+				}
+			})(s)
+			hooks.Watch = func(m *Message) {
+				versions := m.Member("supportedVersions")
+				if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
+					return
+				}
+				only = true
+				for _, version := range versions.Each {
+					only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
+				}
+			}
+			return hooks
+		},
 	},
 	{
 		ID: "http-39", Class: "observation", In: "E", Side: "client", Transport: "http",
@@ -541,23 +573,6 @@ func sessionIDSent(s *Session) Hooks {
 	})(s)
 }
 
-// deadSession judges http-23.
-func deadSession(s *Session) Hooks {
-	dead := uint64(0) // the frame that ended the session
-	return streamable(func(x *Exchange, v *Verdict) {
-		if !x.byServer() || Field(x.Request, sessionField) == nil {
-			return
-		}
-		status := x.Response.Status
-		switch {
-		case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
-			v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
-		case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
-			dead = x.Heads[1]
-		}
-	})(s)
-}
-
 // lostSession judges http-24.
 func lostSession(s *Session) Hooks {
 	id, at, again := "", time.Duration(0), false
@@ -690,27 +705,6 @@ func contradictionRefused(s *Session) Hooks {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
 				return
 			}
-		}
-	}
-	return hooks
-}
-
-// modernOnly judges http-37.
-func modernOnly(s *Session) Hooks {
-	only := false // server/discover lists modern versions only
-	hooks := streamable(func(x *Exchange, v *Verdict) {
-		if only && x.byServer() {
-			v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
-		}
-	})(s)
-	hooks.Watch = func(m *Message) {
-		versions := m.Member("supportedVersions")
-		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
-			return
-		}
-		only = true
-		for _, version := range versions.Each {
-			only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
 		}
 	}
 	return hooks
