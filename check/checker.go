@@ -71,7 +71,11 @@ type Checker struct {
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
+	c := &Checker{
+		rules: slices.Clone(rules), results: &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}},
+		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{},
+		seen: make([]bool, len(topics)), lost: make([]bool, len(topics)),
+	}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]

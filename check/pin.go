@@ -64,21 +64,8 @@ var handshakes = []struct {
 // ReadLock reads a lock.
 func ReadLock(data []byte) (*Lock, error) {
 	var l Lock
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("the file is empty: not a lock, which `mcptap pin` makes")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&l); err != nil {
-		return nil, fmt.Errorf("not a lock, which `mcptap pin` makes: %w", err)
-	}
-	switch {
-	case d.More():
-		return nil, errors.New("not a lock: more follows after its end")
-	case l.Version == 0:
-		return nil, errors.New("no lock_version: not a lock of mcptap")
-	case l.Version > LockVersion:
-		return nil, fmt.Errorf("lock_version %d is newer than this mcptap", l.Version)
+	if err := readFile(data, &l, "lock", "`mcptap pin`", &l.Version, LockVersion); err != nil {
+		return nil, err
 	}
 	for _, h := range handshakes {
 		if declared := *h.of(&l); declared != nil && !jsonrpc.Value(declared).IsObject() {
@@ -274,14 +261,10 @@ func (l *Lock) Keep(old *Lock) (kept []string) {
 func (l *Lock) Changes(old *Lock) (changes []string) {
 	for _, p := range pinned {
 		before, after := *p.of(old), *p.of(l)
-		names := map[string]bool{}
-		for name := range before {
-			names[name] = true
-		}
-		for name := range after {
-			names[name] = true
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
+		all := map[string]json.RawMessage{}
+		maps.Copy(all, before)
+		maps.Copy(all, after)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			was, is := before[name], after[name]
 			switch {
 			case was == nil:
@@ -370,6 +353,17 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		return &Verdict{rule: rule, results: c.results, frame: frame, method: method}
 	}
 	removed, changed, added := Lookup("pin-01"), Lookup("pin-02"), Lookup("pin-03")
+	unpinned := Observation
+	if locked {
+		unpinned = Must
+	}
+	uncompared := func(v *Verdict, subject, why string) {
+		if locked {
+			v.violate(Must, subject, "", why)
+		} else {
+			v.Skip(why)
+		}
+	}
 	for _, p := range pinned {
 		method = p.method
 		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
@@ -392,10 +386,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			switch _, ok := offered[name]; {
 			case ok:
 				at(removed, frame).Hold()
-			case c.partial[p.method] && locked:
-				at(removed, frame).violate(Must, p.method, "", "the list is not complete")
 			case c.partial[p.method]:
-				at(removed, frame).Skip("the list is not complete")
+				uncompared(at(removed, frame), p.method, "the list is not complete")
 			case renamed[name] != "":
 				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
 			default:
@@ -408,11 +400,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			switch {
 			case pinned:
 				at(added, frame).Hold()
-			case newNames[name]:
-			case locked:
-				at(added, frame).violate(Must, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
-			default:
-				at(added, frame).Violate(name, "$.result."+p.member, "the "+p.thing+" is not pinned")
+			case !newNames[name]:
+				at(added, frame).violate(unpinned, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
 			}
 		}
 	}
@@ -421,11 +410,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	for _, list := range c.offered {
 		cut = cut || list.cut
 	}
-	switch {
-	case cut && locked:
-		at(changed, c.last).violate(Must, "", "", notCompared)
-	case cut:
-		at(changed, c.last).Skip(notCompared)
+	if cut {
+		uncompared(at(changed, c.last), "", notCompared)
 	}
 	if now.Server == "" && now.Capabilities == nil && now.Discovered == nil {
 		now.Instructions = lock.Instructions
@@ -435,8 +421,11 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	}
 	now.Server = cmp.Or(now.Server, lock.Server) // 2026-07-28 requires no name
 	for _, h := range handshakes {
-		if now := h.of(now); *now == nil {
-			*now = *h.of(lock) // an era that the recording does not show
+		switch now, pinned := h.of(now), *h.of(lock); {
+		case *now == nil:
+			*now = pinned // an era that the recording does not show
+		case pinned == nil:
+			at(added, c.frameOf(h.method, ofCapabilities, 0)).violate(unpinned, h.method, "$.result.capabilities", "the capabilities are not pinned")
 		}
 	}
 	differ := false

@@ -62,7 +62,7 @@ var rulesDeprecated = []Rule{
 				switch {
 				case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
 					v.Violate("mcpVersion", "", "a member of another dialect")
-				case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
+				case known && method.In(jsonrpc.Dialect) && !slices.ContainsFunc(revisions, method.In):
 					v.Violate(m.Method, "$.method", "a method of another dialect")
 				case m.Method != "":
 					v.Hold()
@@ -96,16 +96,6 @@ var rulesDeprecated = []Rule{
 			v.Check(q.kind != "register", "", "", "Dynamic Client Registration is deprecated")
 		}),
 	},
-}
-
-// inRevisions reports whether a method exists in a revision of the specification.
-func inRevisions(m jsonrpc.Method) bool {
-	for _, r := range letters {
-		if m.In(r) {
-			return true
-		}
-	}
-	return false
 }
 
 // spelled are known names of members, by their letters.

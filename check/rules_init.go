@@ -337,7 +337,7 @@ const preRelease = "2024-10-07"
 
 // isHandshakeVersion reports whether a version is a revision with a handshake.
 func isHandshakeVersion(version string) bool {
-	return slices.Contains(jsonrpc.Revisions[:4], jsonrpc.Revision(version))
+	return slices.Contains(revisions[:4], jsonrpc.Revision(version))
 }
 
 // initializeFirst judges init-01. Before the handshake the revision of a message is not known,
@@ -450,12 +450,11 @@ func initializeAnswered(*Session) Hooks {
 // isNewer reports whether a method is newer than a revision.
 func isNewer(method string, rev jsonrpc.Revision) bool {
 	known, ok := jsonrpc.LookupMethod(method)
-	published := jsonrpc.Revisions[:5]
-	at := slices.Index(published, rev)
+	at := indexOf(rev)
 	if !ok || at < 0 {
 		return false
 	}
-	return !slices.ContainsFunc(published[:at+1], known.In) && slices.ContainsFunc(published[at+1:], known.In)
+	return !slices.ContainsFunc(revisions[:at+1], known.In) && slices.ContainsFunc(revisions[at+1:], known.In)
 }
 
 // isRemoved reports whether a method that is sent on a lane is one that 2026-07-28 removed.
@@ -464,5 +463,5 @@ func isRemoved(method string, lane tap.Lane) bool {
 	if method == "notifications/progress" {
 		return lane == tap.ToServer
 	}
-	return slices.ContainsFunc(jsonrpc.Revisions[:4], known.In) && !known.In(jsonrpc.Rev20260728) && !known.In(jsonrpc.ExtTasks)
+	return slices.ContainsFunc(revisions[:4], known.In) && !known.In(jsonrpc.Rev20260728) && !known.In(jsonrpc.ExtTasks)
 }
