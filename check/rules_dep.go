@@ -136,7 +136,6 @@ func spelling(m *Message, v *Verdict) {
 	if m.Kind == jsonrpc.Request {
 		body, path = m.Parameters(), m.root()
 	}
-	wrong := false
 	var check func(object jsonrpc.Value, place string)
 	check = func(object jsonrpc.Value, place string) {
 		if !object.IsObject() {
@@ -146,21 +145,18 @@ func spelling(m *Message, v *Verdict) {
 			if string(name) == "annotations" && strings.HasSuffix(place, "[*]") {
 				check(value, place+".annotations")
 			} else if known := spelledAs(name); known != "" && known != string(name) && object.Get(known) == nil {
-				wrong = true
 				v.Violate(string(name), path+place+"."+string(name), "instead of "+known)
 			}
 		}
 	}
-	check(body, "")
-	for _, list := range spelledLists {
-		if elements := m.Member(list); elements.IsArray() {
-			place := "." + list + "[*]"
-			for _, one := range elements.Each {
-				check(one, place)
+	v.clean(func() {
+		check(body, "")
+		for _, list := range spelledLists {
+			if elements := m.Member(list); elements.IsArray() {
+				for _, one := range elements.Each {
+					check(one, "."+list+"[*]")
+				}
 			}
 		}
-	}
-	if !wrong {
-		v.Hold()
-	}
+	})
 }

@@ -544,11 +544,7 @@ var isToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 // headerAnnotations judges feat-21.
 func headerAnnotations(m *Message, d definition, v *Verdict) {
 	path, names := d.path+".inputSchema", map[string]bool{}
-	if len(d.Value) > maxParams {
-		v.Skip("the definition is too large")
-		return
-	}
-	complete := walkSchema(d.Get("inputSchema"), true, 0, func(schema jsonrpc.Value, fixed bool) {
+	d.walk(v, "inputSchema", func(schema jsonrpc.Value, fixed bool) {
 		value := schema.Get("x-mcp-header")
 		if value == nil {
 			return
@@ -566,9 +562,6 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 		}
 		names[strings.ToLower(name)] = true
 	})
-	if !complete {
-		v.Skip("the schema is nested too deep")
-	}
 }
 
 // isHeaderType reports whether values of a type can be sent in a header field. A property
@@ -587,26 +580,17 @@ func isHeaderType(t jsonrpc.Value) bool {
 
 // networkReferences judges feat-22.
 func networkReferences(m *Message, d definition, v *Verdict) {
-	if len(d.Value) > maxParams {
-		v.Skip("the definition is too large")
-		return
-	}
 	for _, member := range []string{"inputSchema", "outputSchema"} {
-		ids := map[string]bool{}
-		walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
-			if id := schema.Get("$id").Decoded(); id != "" {
-				ids[strings.TrimSuffix(id, "#")] = true
-			}
+		ids, refs := map[string]bool{}, []string{}
+		d.walk(v, member, func(schema jsonrpc.Value, _ bool) {
+			ids[strings.TrimSuffix(schema.Get("$id").Decoded(), "#")] = true
+			refs = append(refs, schema.Get("$ref").Decoded())
 		})
-		complete := walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
-			ref := schema.Get("$ref").Decoded()
+		for _, ref := range refs {
 			to, _, _ := strings.Cut(ref, "#")
 			if s := scheme(to); (s == "http" || s == "https" || strings.HasPrefix(to, "//")) && !ids[to] {
 				v.Violate(d.name, d.path+"."+member, "a $ref to another document: "+ref)
 			}
-		})
-		if !complete {
-			v.Skip("the schema is nested too deep")
 		}
 	}
 }

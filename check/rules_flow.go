@@ -212,16 +212,10 @@ var rulesFlow = []Rule{
 		Source: "schema ProgressNotification, ProgressNotificationParams",
 		Fix:    "Send numbers, not strings or percentages with a sign.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, total := m.Param("progress"), m.Param("total")
-			if progress.Class() == '0' && (total == nil || total.Class() == '0') {
-				v.Hold()
-			}
-			if progress.Class() != '0' {
-				v.Violate("progress", "$.params.progress", describe(progress))
-			}
-			if total != nil && total.Class() != '0' {
-				v.Violate("total", "$.params.total", string(total))
-			}
+			v.clean(func() {
+				v.need(m.Param("progress"), aNumber, "progress", "$.params.progress")
+				v.want(m.Param("total"), aNumber, "total", "$.params.total")
+			})
 		}, onProgress),
 	},
 	{

@@ -310,22 +310,14 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 // judgeHandshake judges the members that both messages of a handshake have.
 func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	found := from.Members("protocolVersion", "capabilities", party)
-	ok := true
-	check := func(value jsonrpc.Value, kind byte, path string) {
-		if value.Class() != kind {
-			ok = false
-			v.Violate("initialize", path, describe(value))
+	v.clean(func() {
+		v.need(found["protocolVersion"], aString, "initialize", path+".protocolVersion")
+		v.need(found["capabilities"], anObject, "initialize", path+".capabilities")
+		if v.need(found[party], anObject, "initialize", path+"."+party) {
+			v.need(found[party].Get("name"), aString, "initialize", path+"."+party+".name")
+			v.need(found[party].Get("version"), aString, "initialize", path+"."+party+".version")
 		}
-	}
-	check(found["protocolVersion"], '"', path+".protocolVersion")
-	check(found["capabilities"], '{', path+".capabilities")
-	if check(found[party], '{', path+"."+party); found[party].IsObject() {
-		check(found[party].Get("name"), '"', path+"."+party+".name")
-		check(found[party].Get("version"), '"', path+"."+party+".version")
-	}
-	if ok {
-		v.Hold()
-	}
+	})
 }
 
 // anyLegacy stands for the revisions with a handshake where it is not known which one is in

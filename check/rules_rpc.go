@@ -328,14 +328,8 @@ var rulesRPC = []Rule{
 				if text == nil {
 					return
 				}
-				found := false
-				w.twice = func(name []byte) {
-					found = true
-					v.Violate(m.Subject(), w.path(), "two members with this name: "+string(name))
-				}
-				if w.value(text); !found {
-					v.Hold()
-				}
+				w.twice = func(name []byte) { v.Violate(m.Subject(), w.path(), "two members with this name: "+string(name)) }
+				v.clean(func() { w.value(text) })
 			}}
 		},
 	},

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -187,17 +186,11 @@ var rulesType = []Rule{
 			if members == nil || !knownType(m.Revision, b) {
 				return // see feat-10
 			}
-			ok := true
-			for _, member := range members {
-				value := b.Get(member.name)
-				if value == nil || strings.IndexByte(member.class, value.Class()) < 0 {
-					v.need(value, member.class, m.Subject(), b.path+"."+member.name)
-					ok = false
+			v.clean(func() {
+				for _, member := range members {
+					v.need(b.Get(member.name), member.class, m.Subject(), b.path+"."+member.name)
 				}
-			}
-			if ok {
-				v.Hold()
-			}
+			})
 		}),
 	},
 	{
