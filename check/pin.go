@@ -199,31 +199,44 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 // Pin returns what the servers of all sessions offered, in any list; of several versions of a
 // definition the last. It is called after [Checker.Report].
 func (c *Checker) Pin() *Lock {
-	l := &Lock{Version: LockVersion}
+	l, _ := c.version(0)
 	for _, s := range c.sessions.All {
-		if s.Facts != nil && s.Facts.Server.Name != "" {
-			l.Server = s.Facts.Server.Name
+		if s.Facts != nil {
+			l.Server = cmp.Or(s.Facts.Server.Name, l.Server)
+		}
+	}
+	l.partial = c.partial
+	return l
+}
+
+// version returns what the servers offered as the turn-th before the last of each name. Some
+// reports that there is anything.
+func (c *Checker) version(turn int) (l *Lock, some bool) {
+	text := func(method, name string) jsonrpc.Value {
+		v := c.offeredIn(method, name, turn).text
+		some = some || v != nil
+		return v
+	}
+	l = &Lock{Version: LockVersion, Server: whole(text(ofServer, ofServer)), Instructions: whole(text(ofInstructions, ofInstructions))}
+	for _, h := range handshakes {
+		if v := text(h.method, ofCapabilities); v != nil {
+			*h.of(l) = canonical(v)
 		}
 	}
 	for _, p := range pinned {
 		if c.listed[p.method] == 0 {
 			continue
 		}
-		defs := map[string]json.RawMessage{}
+		*p.of(l) = map[string]json.RawMessage{}
 		if list := c.offered[p.method]; list != nil {
-			for name, all := range list.byName {
-				defs[name] = canonical(all[len(all)-1].text)
+			for name := range list.byName {
+				if v := text(p.method, name); v != nil {
+					(*p.of(l))[name] = canonical(v)
+				}
 			}
 		}
-		*p.of(l) = defs
 	}
-	for _, h := range handshakes {
-		if v := c.offeredIn(h.method, ofCapabilities, 0).text; v != nil {
-			*h.of(l) = canonical(v)
-		}
-	}
-	l.Instructions, l.partial = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text), c.partial
-	return l
+	return l, some
 }
 
 // Cut reports whether there was no room for all definitions.
@@ -429,12 +442,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		}
 	}
 	differ := false
-	for turn, more := 0, true; more; turn++ {
-		var theirs *Lock
-		if theirs, more = c.round(lock, now, turn); !more {
-			break
-		}
-		found, err := compareDefinitions(lock, theirs, func(list, name string) *Verdict {
+	for turn, some := 0, true; some; {
+		found, err := compareDefinitions(lock, now, func(list, name string) *Verdict {
 			method = list
 			return at(changed, c.frameOf(list, name, turn))
 		})
@@ -442,6 +451,9 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			return err
 		}
 		differ = differ || found
+		turn++
+		now, some = c.version(turn)
+		now.Server, now.Instructions = cmp.Or(now.Server, lock.Server), cmp.Or(now.Instructions, lock.Instructions)
 	}
 	if !differ {
 		at(changed, c.listed["tools/list"]).Hold()
@@ -450,39 +462,6 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 }
 
 const notCompared = "there are too large or too many definitions to compare all of them"
-
-// round returns what the servers offered as the turn-th before the last, under the same names.
-// More reports that there is anything.
-func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
-	if turn == 0 {
-		return now, true
-	}
-	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities, Discovered: lock.Discovered}
-	for _, h := range handshakes {
-		if v := c.offeredIn(h.method, ofCapabilities, turn).text; v != nil {
-			*h.of(&l), more = canonical(v), true
-		}
-	}
-	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
-		l.Instructions, more = whole(v), true
-	}
-	if v := c.offeredIn(ofServer, ofServer, turn).text; v != nil {
-		l.Server, more = whole(v), true
-	}
-	for _, p := range pinned {
-		if c.offered[p.method] == nil {
-			continue
-		}
-		defs := map[string]json.RawMessage{}
-		for name := range c.offered[p.method].byName {
-			if v := c.offeredIn(p.method, name, turn).text; v != nil {
-				defs[name], more = canonical(v), true
-			}
-		}
-		*p.of(&l) = defs
-	}
-	return &l, more
-}
 
 // offeredIn returns the definition with a name that was offered as the turn-th before the last,
 // zero if there is none.
