@@ -188,6 +188,9 @@ func bareRoot(a *app) *cobra.Command {
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
 				return hint.With(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
 			}
+			if cmd.Name() == "show" && slices.Contains([]string{"tail", "head", "limit", "lines"}, unknown.GetSpecifiedName()) {
+				return hint.With(err, fewerHint)
+			}
 			if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
 				return hint.With(err, "did you mean --"+near+"?")
 			}
