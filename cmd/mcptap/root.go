@@ -29,9 +29,9 @@ or a server:
 
     mcptap demo
 
-REC is a file (a recording, an export or a bundle), the id of a recording or the
-beginning of one, its label, @last (the newest, but no replay) or @live (the newest
-still running).
+REC is a file (a recording, an export or a bundle), the id of a recording, its label,
+the beginning of its id, @last (the newest, but no replay) or @live (the newest still
+running). If a word fits several, the first of these counts.
 REC#2 is the second session in it.
 
 The data directory is --dir, $MCPTAP_DIR, $XDG_STATE_HOME/mcptap, or
