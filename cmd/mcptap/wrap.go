@@ -192,7 +192,7 @@ func (o *wrapOptions) apply(a *app, configs []config, names []string) error {
 			failed = append(failed, err)
 		}
 	}
-	if changed == 0 && len(failed) == 0 && !o.dryRun {
+	if changed == 0 && len(failed) == 0 {
 		a.say("nothing to change")
 	}
 	return errors.Join(append(failed, w.Flush())...)
