@@ -134,11 +134,9 @@ func openText(name string) (*os.File, text.Reader, error) {
 // newTextReader reads the head of a text, whose name is for messages.
 func newTextReader(in io.Reader, name string) (text.Reader, error) {
 	r, err := text.NewReader(in)
-	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
-		err = &text.Error{
-			Problem: "HTTP Archives cannot be read",
-			Hint:    "export the recording as .ndjson or .txtar instead",
-		}
+	what := map[string]string{".har": "HTTP Archives", ".otlp": "OpenTelemetry traces"}[strings.ToLower(filepath.Ext(name))]
+	if err != nil && what != "" {
+		err = &text.Error{Problem: what + " cannot be read", Hint: text.ExportHint}
 	}
 	return r, err
 }

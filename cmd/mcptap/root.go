@@ -72,10 +72,12 @@ Other:
   {{rpad .Name .NamePadding}}  {{.Short}}
 {{- end}}{{end}}
 
+{{- if .HasHelpSubCommands}}
+
 Help topics ("{{.CommandPath}} help TOPIC"):
 {{- range $cmds}}{{if .IsAdditionalHelpTopicCommand}}
   {{rpad .Name .NamePadding}}  {{.Short}}
-{{- end}}{{end}}{{end}}
+{{- end}}{{end}}{{end}}{{end}}
 {{- if .HasAvailableLocalFlags}}
 
 Flags:
@@ -185,6 +187,9 @@ func bareRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) {
+			if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+				err = fmt.Errorf("unknown flag: -%s", letters)
+			}
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
 				return hint.With(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
 			}
@@ -197,8 +202,11 @@ func bareRoot(a *app) *cobra.Command {
 		}
 		var invalid *pflag.InvalidValueError
 		var number *strconv.NumError
-		if errors.As(err, &invalid) && errors.As(err, &number) {
+		switch {
+		case errors.As(err, &invalid) && errors.As(err, &number):
 			err = fmt.Errorf("--%s: invalid number %s", invalid.GetFlag().Name, term.Quote(invalid.GetValue()))
+		case invalid != nil && invalid.GetFlag().Value.Type() == "duration":
+			err = fmt.Errorf("--%s: invalid duration %s (a number with a unit, such as 5s)", invalid.GetFlag().Name, term.Quote(invalid.GetValue()))
 		}
 		return hint.With(err, "`"+cmd.CommandPath()+" --help` lists the flags")
 	})

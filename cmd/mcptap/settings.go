@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -120,7 +121,16 @@ const addressHint = "use an address and a port, such as 127.0.0.1:8080; port 0 p
 func checkAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
-		err = hint.With(err, addressHint)
+		err = hint.With(fmt.Errorf("%s: %w", term.Quote(value), addressError(err)), addressHint)
+	}
+	return err
+}
+
+// addressError returns the cause of an error for an address, without the address.
+func addressError(err error) error {
+	var wrong *net.AddrError
+	if errors.As(err, &wrong) {
+		return errors.New(wrong.Err)
 	}
 	return err
 }
@@ -131,11 +141,14 @@ func listenError(flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		advice = "another program uses this port; port 0 picks a free one"
 	}
-	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), err), advice)
+	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), addressError(err)), advice)
 }
 
 func checkFile(value string) error {
 	_, err := os.Stat(value)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s does not exist", term.Quote(value))
+	}
 	return err
 }
 

@@ -164,6 +164,9 @@ func (o *wrapOptions) find(a *app) ([]config, error) {
 			continue
 		}
 		if c.err != nil && o.config != "" {
+			if errors.Is(c.err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("--config: %s does not exist", term.Quote(o.config))
+			}
 			return nil, c.err
 		}
 		found = append(found, c)
