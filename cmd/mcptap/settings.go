@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 // A setting is a flag that can be set by an environment variable, too.
@@ -82,6 +84,47 @@ func readSettings(env func(string) string, command string, flags *pflag.FlagSet)
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// unknownVariables returns the variables that begin as settings do and are not settings,
+// each with the setting that was probably meant, "" if none is similar.
+func unknownVariables(environ []string) (names, near []string) {
+	var known []string
+	for i := range settings {
+		known = append(known, strings.ReplaceAll(settings[i].flag, "-", "_"))
+	}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		word, ours := strings.CutPrefix(name, "MCPTAP_")
+		if word = strings.ToLower(word); !ours || value == "" || slices.Contains(known, word) {
+			continue
+		}
+		meant := filter.Nearest(word, known)
+		for _, k := range known {
+			if strings.HasPrefix(word, k+"_") {
+				meant = k
+			}
+		}
+		if meant != "" {
+			meant = "MCPTAP_" + strings.ToUpper(meant)
+		}
+		names, near = append(names, name), append(near, meant)
+	}
+	return names, near
+}
+
+// warnVariables reports variables that are probably misspelled settings, in one line.
+func (a *app) warnVariables() {
+	var wrong []string
+	names, near := unknownVariables(a.environ)
+	for i, name := range names {
+		if near[i] != "" {
+			wrong = append(wrong, name+" is ignored (did you mean "+near[i]+"?)")
+		}
+	}
+	if len(wrong) > 0 {
+		a.say("warning: " + strings.Join(wrong, ", "))
+	}
 }
 
 func (s *setting) set(flag pflag.Value, value string) error {
