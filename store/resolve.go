@@ -268,7 +268,8 @@ func newest(dir string, live bool) (string, error) {
 }
 
 // Completions returns possible completions of an argument, each followed by a tab and a
-// description, the newest first. It opens no recordings.
+// description, the newest first: ids, or names of files, and then labels as they are in
+// the names of files, each once. It opens no recordings.
 func Completions(dir, prefix string) (out []string) {
 	for _, v := range []string{argLast + "\tthe newest recording that is not a replay", argLive + "\tthe newest live recording"} {
 		if strings.HasPrefix(v, prefix) {
@@ -283,6 +284,14 @@ func Completions(dir, prefix string) (out []string) {
 			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format(time.DateTime)))
 		case prefix != "" && strings.HasPrefix(name, prefix), id == "" && prefix == "":
 			out = append(out, name+"\t"+describe(name, h))
+		}
+	}
+	var labels []string
+	for _, i := range slices.Backward(all) {
+		h := i.Header
+		if h.Label != "" && strings.HasPrefix(h.Label, prefix) && !slices.Contains(labels, h.Label) {
+			labels = append(labels, h.Label)
+			out = append(out, fmt.Sprintf("%s\t%s, %s", h.Label, h.ID, h.Start.Local().Format(time.DateTime)))
 		}
 	}
 	return out
