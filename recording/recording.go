@@ -168,6 +168,9 @@ func IsText(name string) bool {
 	return err != nil || bytes.IndexByte(head, 0) < 0
 }
 
+// IsRecording reports whether a file is one, by its extension or its first bytes.
+func IsRecording(name string) bool { return isRegular(name) && !IsText(name) && !IsBundle(name) }
+
 // Texts returns the paths of the texts in a directory, by name: files with the extension
 // of an export.
 func Texts(dir string) (paths []string, err error) {
