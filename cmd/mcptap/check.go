@@ -230,8 +230,10 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 // read reads the lock and the baseline.
 func (o *checkOptions) read() error {
 	switch {
-	case o.lock == "" && (o.locked || o.updateLock):
-		return errors.New("--locked and --update-lock need --lock")
+	case o.lock == "" && o.locked:
+		return errors.New("--locked needs --lock")
+	case o.lock == "" && o.updateLock:
+		return errors.New("--update-lock needs --lock")
 	case o.baseline == "" && o.updateBaseline:
 		return errors.New("--update-baseline needs --baseline")
 	}

@@ -220,6 +220,9 @@ func (r *replayer) report(set *diffreport.Set) error {
 	if err != nil {
 		return err
 	}
+	if r.o.noSave { // its id will lead nowhere
+		made.Name = "replay of " + r.from.Name
+	}
 	bs, err := r.d.Sessions(made)
 	if err != nil {
 		return err

@@ -184,9 +184,9 @@ type jsonReplay struct {
 	V    int    `json:"v"`
 	Type string `json:"type"` // "replay"
 	Of   string `json:"of"`
-	// ID and Path are the new recording's.
-	ID       string `json:"id"`
-	Path     string `json:"path"`
+	// ID and Path are the new recording's, absent with --no-save.
+	ID       string `json:"id,omitempty"`
+	Path     string `json:"path,omitempty"`
 	Requests int    `json:"requests"`
 }
 
@@ -225,7 +225,11 @@ func (r *replayer) head() func(*term.Printer) error {
 }
 
 func (r *replayer) jsonHead(l *term.Printer) error {
-	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.Name, ID: r.id, Path: r.made, Requests: r.requests})
+	head := jsonReplay{V: text.Version, Type: "replay", Of: r.from.Name, Requests: r.requests}
+	if !r.o.noSave {
+		head.ID, head.Path = r.id, r.made
+	}
+	err := term.WriteJSON(l.W, head)
 	for _, n := range r.notes {
 		if err == nil {
 			line := jsonReplayNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}

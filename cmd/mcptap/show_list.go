@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -210,12 +211,27 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 	if l.o.byCall() {
 		what = "call"
 	}
-	text := "no " + what + " in that period"
+	info, err := l.rec.Info()
+	if err != nil {
+		return err
+	}
+	size := fmt.Sprintf("the recording has 1 to %d, in %s", info.Frames, view.Took(info.Duration))
+	text := "no " + what + " in that period: " + size
 	switch {
+	case l.Filter != nil && len(l.Ranges) > 0:
+		text = "no " + what + " in that range matches " + l.Filter.String()
 	case l.Filter != nil:
 		text = "no " + what + " matches " + l.Filter.String()
+	case len(l.Ranges) == 0 && l.ByLane:
+		if text = "no frames in the lane " + l.Lane.String(); l.Span != view.Whole {
+			text += " in that period"
+		}
+	case l.Picks() && l.Ranges[0].From > info.Frames:
+		text = "no such frame: " + size
+	case l.Picks() && l.o.byCall():
+		text = fmt.Sprintf("frame %d belongs to no call", l.Ranges[0].From)
 	case l.Picks():
-		text = "no such " + what
+		text = "no such frame"
 	}
 	a.say(text)
 	if l.Filter != nil {
