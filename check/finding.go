@@ -150,10 +150,17 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
+	// judgement is that of the rule, nil before the first verdict.
+	judgement *Judgement
 }
 
 // counts returns the counts of the rule.
-func (v *Verdict) counts() *Judgement { return v.results.of(v.rule) }
+func (v *Verdict) counts() *Judgement {
+	if v.judgement == nil {
+		v.judgement = v.results.of(v.rule)
+	}
+	return v.judgement
+}
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {
