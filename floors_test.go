@@ -140,6 +140,14 @@ var floors = map[string]floor{
 		third: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 		never: without(pure, "sync"), // the list of rules is made once, when it is needed
 	},
+	// It reads what package check judges.
+	"check/load": {
+		ours: []string{"check", "check/report", "recording", "store", "tap", "tap/filter", "tap/session", "tap/view"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
 	"check/report": {
 		ours:  []string{"check", "internal/junit", "internal/term", "internal/term/escape", "tap/view"},
 		never: pure,
@@ -179,7 +187,7 @@ var floors = map[string]floor{
 	},
 	// Frames and calls as lines, for a person and for a program.
 	"internal/listing": {
-		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		third: []string{"github.com/tidwall/pretty"},
 		never: map[string]string{
 			"net/http": "it prints recordings",
@@ -270,7 +278,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/load", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

@@ -115,10 +115,6 @@ type results struct {
 	found      func(f *Finding)               // may be nil
 }
 
-func newResults() *results {
-	return &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}}
-}
-
 func (r *results) of(rule *Rule) *Judgement {
 	j := r.judgements[rule]
 	if j == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/text"
@@ -250,7 +251,7 @@ func TestMermaidArrows(t *testing.T) {
 		"    C->>S: 1 echo#59; drop #35;1\n",
 		"    S->>C: 2 sampling/createMessage",
 		"    C-->>S: 3 sampling/createMessage → #123;",
-		"    S--xC: 4 echo#59; drop #35;1: isError no (30 ms)\n",
+		"    S--xC: 4 echo#59; drop #35;1: isError no (30.0ms)\n",
 		"    S--xC: 6 resources/read file:///x y: -32002 not #lt;here#gt; #96;#96;#96;",
 		"    C-)S: 7 cancels id 9",
 		"    Note over C,S: 9 the server exits, SIGKILL\n",

@@ -3,9 +3,7 @@ package export
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/internal/term/escape"
@@ -104,7 +102,7 @@ func (m *mermaidWriter) message(l *view.Row) {
 			arrow, text = "--x", view.JoinWords(": ", title.Name, l.Fault)
 		}
 		if l.Part.Request.Seq > 0 {
-			after = " (" + took(l.Part.Latency) + ")"
+			after = " (" + view.Took(l.Part.Latency) + ")"
 		}
 	case jsonrpc.Invalid:
 		arrow, text = "-x", "invalid: "+l.About
@@ -158,17 +156,6 @@ func words(s string) string {
 		s = string([]rune(s)[:maxWords-1]) + "…"
 	}
 	return entities.Replace(s)
-}
-
-// took returns a duration with its unit.
-func took(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return strconv.FormatInt(d.Microseconds(), 10) + " µs"
-	case d < 10*time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	}
-	return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 }
 
 var entities = strings.NewReplacer("#", "#35;", ";", "#59;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "\\", "#92;", "`", "#96;",

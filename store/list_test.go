@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // shelf makes a directory of recordings: of each line an id and a label, each a

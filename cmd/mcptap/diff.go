@@ -181,7 +181,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		return err
 	}
 	if err := checkOnly(d.Only, o.only); err != nil {
-		a.say("warning: " + err.Error())
+		return err
 	}
 	if err := o.write(a, &set, nil); err != nil {
 		return err

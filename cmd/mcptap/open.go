@@ -68,6 +68,13 @@ var errWhole = errors.New("takes a whole recording, not a session of one")
 // find returns the file of an argument that must name a whole recording, not a text, a
 // bundle or a session.
 func (a *app) find(arg string) (string, error) {
+	path, err := a.findFile(arg)
+	a.noteLabel(arg, path)
+	return path, err
+}
+
+// findFile is find without the note on a label that several recordings have.
+func (a *app) findFile(arg string) (string, error) {
 	dir, err := a.dataDir()
 	if err != nil {
 		return "", err
@@ -76,20 +83,30 @@ func (a *app) find(arg string) (string, error) {
 	if err == nil && session > 0 {
 		err = fmt.Errorf("%s: this %w", term.Quote(arg), errWhole)
 	}
-	a.noteLabel(arg, path)
 	return path, err
+}
+
+// sameLabel returns the recordings with a label, the newest first, if an argument is the
+// label by which the recording at path was found.
+func (a *app) sameLabel(arg, path string) (label string, same []store.Info) {
+	label, _, _ = store.CutSession(arg)
+	if dir, err := a.dataDir(); err == nil {
+		same = store.Labelled(dir, label)
+	}
+	if len(same) > 0 && same[0].Path == path {
+		return label, same
+	}
+	return label, nil
 }
 
 // noteLabel reports once that an argument is a label that several recordings have; path is
 // that of the newest.
 func (a *app) noteLabel(arg, path string) {
-	dir, err := a.dataDir()
-	label, _, _ := store.CutSession(arg)
-	if err != nil || slices.Contains(a.noted, arg) {
+	if slices.Contains(a.noted, arg) {
 		return
 	}
 	a.noted = append(a.noted, arg)
-	if same := store.Labelled(dir, label); len(same) > 1 && same[0].Path == path {
+	if label, same := a.sameLabel(arg, path); len(same) > 1 {
 		a.say(fmt.Sprintf("label %s: %d recordings have it, using the newest, %s", term.Quote(label), len(same), same[0].Header.ID))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
@@ -45,9 +47,17 @@ func (o *rmOptions) addFlags(cmd *cobra.Command) {
 func (o *rmOptions) run(a *app, args []string) error {
 	var infos []store.Info
 	for _, arg := range args {
-		path, err := a.find(arg)
+		path, err := a.findFile(arg)
 		if err != nil {
 			return err // before anything is removed
+		}
+		if label, same := a.sameLabel(arg, path); len(same) > 1 {
+			var ids []string
+			for _, i := range same {
+				ids = append(ids, safe.String(i.Header.ID))
+			}
+			return hint.With(fmt.Errorf("remove %s: %d recordings have this label: %s", term.Quote(label), len(same), strings.Join(ids, ", ")),
+				"name one by its id; `mcptap ls` shows them")
 		}
 		if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Path == path }) {
 			continue
@@ -65,7 +75,11 @@ func (o *rmOptions) run(a *app, args []string) error {
 	}
 	var errs []error
 	for _, info := range infos {
-		errs = append(errs, store.Remove(info.Path))
+		err := store.Remove(info.Path)
+		if err == nil {
+			a.say(safe.String("removed " + cmp.Or(view.JoinWords(" ", info.Header.ID, info.Header.Label), info.Path)))
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

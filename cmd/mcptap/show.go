@@ -264,7 +264,12 @@ func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, se
 	if err != nil {
 		return err
 	}
-	if err := l.all(ctx); err != nil {
+	if o.follow {
+		err = followOne(ctx, a, o, l)
+	} else {
+		err = l.all(ctx)
+	}
+	if err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
 	return l.verdict(ctx, a)

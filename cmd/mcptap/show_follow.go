@@ -15,17 +15,20 @@ import (
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/view"
 )
 
 const (
 	// joinPause is the poll interval for new recordings.
 	joinPause = 200 * time.Millisecond
+	// waitPause is the poll interval for calls that are selected because they wait.
+	waitPause = 200 * time.Millisecond
 	// arrivals is how many frames of all recordings are buffered to be sorted.
 	arrivals = 128
 )
 
-// several follows several recordings. A goroutine reads each, and keeps no file open
+// several follows recordings. A goroutine reads each, and keeps no file open
 // between reads; one goroutine does everything else.
 type several struct {
 	ctx     context.Context
@@ -117,6 +120,18 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 		return exitCode(exitNo)
 	}
 	return nil
+}
+
+// followOne follows one recording.
+func followOne(ctx context.Context, a *app, o *showOptions, l *lister) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &several{ctx: ctx, a: a, o: o, sel: l.Selection, in: make(chan arrival, arrivals)}
+	s.open = []*followed{{lister: l, more: true}}
+	if err := s.start(s.open); err != nil {
+		return err
+	}
+	return s.run("", nil)
 }
 
 // liveIn returns the recordings in a directory that are being written. It opens
@@ -225,10 +240,22 @@ func (s *several) follow(ctx context.Context, f *followed, after uint64) {
 // run prints frames until all live recordings have ended, or without end if poll reports
 // when to look for new recordings.
 func (s *several) run(dir string, poll <-chan time.Time) error {
+	var wait <-chan time.Time
+	if s.o.byCall() && s.sel.Needs(filter.NeedWait) {
+		tick := time.NewTicker(waitPause)
+		defer tick.Stop()
+		wait = tick.C
+	}
 	for s.running > 0 || poll != nil {
 		select {
 		case <-s.ctx.Done():
 			return s.interrupted()
+		case <-wait:
+			for _, f := range s.open {
+				if err := s.wait(f); err != nil {
+					return err
+				}
+			}
 		case <-poll:
 			n := len(s.open)
 			for _, path := range liveIn(dir) {
@@ -286,6 +313,19 @@ func (s *several) take(x *arrival) error {
 		f.stop()
 	}
 	s.began = s.began || f.printed > before
+	return err
+}
+
+// wait prints the calls that are selected because they have waited long enough.
+func (s *several) wait(f *followed) error {
+	if f.over {
+		return nil
+	}
+	if s.began {
+		f.out.SkipHeader()
+	}
+	err := f.print(f.Wait())
+	s.began = s.began || f.printed > 0
 	return err
 }
 

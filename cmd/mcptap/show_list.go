@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -48,15 +49,19 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	}
 	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64,
 		w: bufio.NewWriterSize(a.stdout, 32<<10)}
-	l.Listing = view.NewListing(sel, view.Options{
+	opt := view.Options{
 		Calls: o.byCall(), Flat: o.json, Diff: o.diff, Stderr: o.stderr, Plumbing: o.http || o.json,
-		Follow: o.follow, FollowFrom: info.Frames, Begin: info.Status == store.Live,
-	})
+		Follow: o.follow, FollowFrom: info.Frames,
+	}
+	if info.Status == store.Live {
+		opt.Now = func() time.Duration { return l.now().Sub(l.start) }
+	}
+	l.Listing = view.NewListing(sel, opt)
 	if sel.Needs(filter.NeedFindings) {
 		if !o.json {
 			sayRules(a, sel.Filter.String())
 		}
-		if l.Findings, err = findingsOf(ctx, rec, info.Frames); err != nil {
+		if l.Findings, err = load.Findings(ctx, rec, info.Frames); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +126,7 @@ func (l *lister) lookAhead(ctx context.Context, future bool) error {
 
 // all lists the recording to its end.
 func (l *lister) all(ctx context.Context) error {
-	for f, err := range recording.Read(ctx, l.rec, 0, l.o.follow) {
+	for f, err := range recording.Read(ctx, l.rec, 0, false) {
 		if err != nil {
 			return err
 		}
@@ -180,6 +185,9 @@ func (l *lister) finish(ctx context.Context) error {
 func (l *lister) finishCalls(info store.Info) error {
 	if info.Status == store.Live && l.partial {
 		info.Duration = 0 // open calls have waited until the last frame that was read
+	}
+	if calls, ok := l.out.(*listing.Calls); ok {
+		calls.Live = info.Status == store.Live
 	}
 	return l.print(l.End(info.Duration))
 }

@@ -323,6 +323,62 @@ func TestFollowCallsBegin(t *testing.T) {
 	<-code
 }
 
+// A call that is open shows how long it has waited so far. If a filter selects it because it
+// waits, it is printed while it does, and is unanswered in the end.
+func TestFollowCallsWait(t *testing.T) {
+	t.Parallel()
+	for _, recordings := range [][]string{{"@last"}, {"@last", "@last"}} {
+		for _, query := range []string{"is:pending", "is:slow", "latency:>1h"} {
+			dir := t.TempDir()
+			w := newWriter(dir, 0)
+			w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"hung%d","method":"tools/call","params":{"name":"hang"}}`+"\n")
+			pr, pw := io.Pipe()
+			code := make(chan int, 1)
+			go func() {
+				a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
+				a.stdout = pw
+				began := time.Now()
+				a.now = func() time.Time { // an hour later half a second from now
+					now := time.Now()
+					if now.Sub(began) < 500*time.Millisecond {
+						return now.Add(5 * time.Second)
+					}
+					return now.Add(time.Hour)
+				}
+				code <- a.run(append(append([]string{"show", "-f"}, recordings...), "--calls", query))
+				pw.Close()
+			}()
+			next := bufio.NewScanner(pr)
+			waited := ">5."
+			if query == "latency:>1h" {
+				waited = ">1h00m"
+			}
+			want := func(words ...string) {
+				if !next.Scan() {
+					t.Fatalf("%s: there are no more lines, want %q", query, words)
+				}
+				for _, word := range words {
+					if !strings.Contains(next.Text(), word) {
+						t.Errorf("%s: %q, want %q", query, next.Text(), word)
+					}
+				}
+			}
+			want("CALL")
+			want("… pending", "hang", waited)
+			w.rec.Close()
+			if query == "is:pending" {
+				want("… unanswered", "hang")
+			}
+			for next.Scan() {
+				if strings.Contains(next.Text(), "… pending") {
+					t.Errorf("%s, after the end: %s", query, next.Text())
+				}
+			}
+			<-code
+		}
+	}
+}
+
 // Without --follow, @live is the newest of several live recordings; a hint names it.
 func TestShowLiveHint(t *testing.T) {
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 type Calls struct {
 	rowTable
 	tree     bool
-	live     bool // the recording is live
+	Live     bool // the recording is live
 	Follow   bool
 	Ended    func() time.Duration // how long the recording ran
 	repeated repeats
@@ -42,7 +42,7 @@ const (
 // NewCalls returns a printer of calls; tree draws them as trees.
 func NewCalls(l *term.Printer, info store.Info, tree bool) *Calls {
 	t := &Calls{
-		rowTable: newRowTable(l, info), tree: tree, live: info.Status == store.Live,
+		rowTable: newRowTable(l, info), tree: tree, Live: info.Status == store.Live,
 		Ended: func() time.Duration { return info.Duration }, printed: map[session.Ref]bool{},
 	}
 	if tree {
@@ -193,7 +193,7 @@ func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	c := n.Call
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: Arrows[c.Lane], lane: c.Lane,
-		mark: markOf(c, t.live), took: callTook(c, t.Ended()), title: callTitle(n, nested),
+		mark: markOf(c, t.Live), took: callTook(c, t.Ended()), title: callTitle(n, nested),
 	}
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)

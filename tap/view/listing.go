@@ -22,9 +22,11 @@ type Options struct {
 	// Plumbing includes the frames that [Plumbing] reports.
 	Plumbing bool
 	// Follow returns calls as soon as they have ended, from the frame FollowFrom on. With
-	// Begin, it returns calls when they begin too.
-	Follow, Begin bool
-	FollowFrom    uint64
+	// Now, which returns how long a live recording has run, it returns calls that are open
+	// as soon as they are selected.
+	Follow     bool
+	FollowFrom uint64
+	Now        func() time.Duration
 }
 
 // An Item is one entry of a [Listing]: a row, or a call with what belongs to it. Its
@@ -65,6 +67,7 @@ type Listing struct {
 	// before the end of the span.
 	named, open map[session.Ref]bool
 	following   bool
+	begun       map[session.Ref]bool // the open calls that have been returned
 }
 
 // A Summary describes a whole listing.
@@ -95,7 +98,7 @@ type Summary struct {
 func NewListing(sel Selection, opt Options) *Listing {
 	l := &Listing{
 		Selection: sel, opt: opt, near: newNearby(), stderr: lastOf{max: callRows}, exchanges: map[uint64]session.Request{},
-		named: map[session.Ref]bool{}, open: map[session.Ref]bool{},
+		named: map[session.Ref]bool{}, open: map[session.Ref]bool{}, begun: map[session.Ref]bool{},
 	}
 	if opt.Diff {
 		l.responses = NewResponses()
@@ -223,30 +226,45 @@ func (l *Listing) addToCalls(e *session.Entry, after bool) {
 	nodes := l.outline.Add(e)
 	for _, ended := range e.Ended {
 		delete(l.open, ended.Ref)
+		delete(l.begun, ended.Ref)
 	}
 	l.addNodes(nodes)
-	if l.following && l.opt.Begin {
-		l.addOpen(e, first)
+	switch {
+	case !l.following || l.opt.Now == nil:
+	case first:
+		l.addBegun(nil)
+	case len(e.Parts) > 0:
+		l.addBegun(e)
 	}
 }
 
-// addOpen adds the effect of a frame on open calls: those that begin, with all the calls
-// that have begun before, and messages of the others.
-func (l *Listing) addOpen(e *session.Entry, all bool) {
-	if !all && len(e.Parts) == 0 {
-		return
+// Wait returns the open calls that are selected now because they have waited long enough.
+func (l *Listing) Wait() []Item {
+	clear(l.items)
+	l.items = l.items[:0]
+	if l.following && l.opt.Now != nil {
+		l.addBegun(nil)
+	}
+	return l.items
+}
+
+// addBegun adds the open calls that are selected and have not been returned, and the messages
+// in a frame of those that have been. Without a frame, the time is now.
+func (l *Listing) addBegun(e *session.Entry) {
+	if e == nil {
+		l.last = max(l.last, l.opt.Now())
 	}
 	for _, call := range l.Tracker.Open() {
 		n := l.outline.Open(call)
 		if n == nil || !l.selects(n) {
 			continue
 		}
-		if all || call.Ref.Seq == e.Frame.Seq {
+		if !l.begun[call.Ref] {
+			l.begun[call.Ref] = true
 			l.items = append(l.items, Item{Node: n, Open: true})
-			continue
 		}
-		for i := range e.Parts {
-			if e.Parts[i].Call == call.Ref {
+		for i := 0; e != nil && i < len(e.Parts); i++ {
+			if p := &e.Parts[i]; p.Call == call.Ref && p.Message != call.Ref {
 				row := NewMessageRow(e, i)
 				l.items = append(l.items, Item{Row: &row, Open: true})
 			}
