@@ -253,7 +253,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 // number of events of cut=N, which is a fault of the server and not of an answer.
 func readFaults(args []string) (all []replay.Fault, cut int, err error) {
 	add := func(text string) error {
-		kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+		kind, rest, _ := strings.Cut(strings.Join(strings.Fields(text), " "), " ")
 		if n, ok := strings.CutPrefix(kind, "cut="); ok || kind == "cut" {
 			if cut, err = strconv.Atoi(n); err != nil || cut < 1 {
 				return errors.New("cut needs a positive number of events, such as cut=2")

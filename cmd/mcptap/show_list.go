@@ -222,7 +222,7 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	size := fmt.Sprintf("the recording has 1 to %d, in %s", info.Frames, view.Took(info.Duration))
+	size := fmt.Sprintf("the recording has frames 1 to %d, in %s", info.Frames, view.Took(info.Duration))
 	text := "no " + what + " in that period: " + size
 	switch {
 	case l.Filter != nil && len(l.Ranges) > 0:
@@ -235,10 +235,10 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 		}
 	case l.Picks() && l.Ranges[0].From > info.Frames:
 		text = "no such frame: " + size
-	case l.Picks() && l.o.byCall():
+	case l.Picks() && l.o.byCall() && l.Session == 0 && len(l.Ranges) == 1 && l.Ranges[0].From == l.Ranges[0].To:
 		text = fmt.Sprintf("frame %d belongs to no call", l.Ranges[0].From)
 	case l.Picks():
-		text = "no such frame"
+		text = "no such " + what
 	}
 	a.say(text)
 	if l.Filter != nil {
