@@ -70,12 +70,24 @@ func (m *mermaidWriter) unanswered(calls []*session.Call) {
 		switch {
 		case !c.Status.Unanswered():
 		case m.hasRoom():
-			from, to := ends(c.Lane)
-			title := words(view.NewTitle(c.Method, c.Subject).Name)
-			m.printf("    %s--x%s: no response to %d %s\n", to, from, c.Ref.Seq, title)
+			m.missing(c)
 		default:
 			m.silent++
 		}
+	}
+}
+
+// missing draws the missing response, or what the call waits for instead.
+func (m *mermaidWriter) missing(c *session.Call) {
+	from, to := ends(c.Lane)
+	title := words(view.NewTitle(c.Method, c.Subject).Name)
+	switch last, ok := c.Waits(); {
+	case ok:
+		m.printf("    %s--x%s: no response to %d %s\n", to, from, last.Message.Seq, title)
+	case c.Status == session.CallInputRequired:
+		m.printf("    Note over C,S: %d %s still requires input\n", c.Ref.Seq, title)
+	default:
+		m.printf("    Note over C,S: the task of %d %s has not ended\n", c.Ref.Seq, title)
 	}
 }
 

@@ -98,11 +98,15 @@ func (s *Summary) requests(l *term.Printer) {
 			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.Unanswered)-i)+s.Beyond))
 			break
 		}
-		name := term.Fit(fmt.Sprintf("#%d %s", q.Ref.Seq, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
-		waited := view.Took(max(s.Info.Duration-q.At, 0))
+		number, at := q.Ref.Seq, q.At
+		if !s.ByCall && q.Waits.Seq > 0 {
+			number, at = q.Waits.Seq, q.Since
+		}
+		name := term.Fit(fmt.Sprintf("#%d %s", number, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
+		waited := view.Took(max(s.Info.Duration-at, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
-			waited = view.StreamEndWords(&q.StreamEnd, q.At)
+			waited = view.StreamEndWords(&q.StreamEnd, at)
 		case q.Status == session.CallInputRequired:
 			waited = "input required, " + waited
 		case q.Status == session.CallWorking:

@@ -269,6 +269,20 @@ func (s CallStatus) Settled() bool { return s >= CallDone }
 // not a subscription: it waits for a response, for input or for the end of a task.
 func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 
+// Waits returns the last request of the call if it has no response, and else false: then the
+// call waits for its caller, or for the end of a task.
+func (c *Call) Waits() (last Part, ok bool) {
+	for i := range c.Parts {
+		switch p := &c.Parts[i]; {
+		case p.Role == RoleRequest || p.Role == RoleRetry:
+			last, ok = *p, true
+		case p.Request == last.Message:
+			ok = false
+		}
+	}
+	return last, ok
+}
+
 // Lost reports whether a call is over without an answer because the stream of the answer
 // has ended.
 func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }

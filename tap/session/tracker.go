@@ -172,6 +172,10 @@ type Request struct {
 	Status    CallStatus
 	Lost      bool
 	StreamEnd StreamEnd
+	// Waits is the last request of the call, and Since the time of that; Waits is zero if
+	// it has a response. See [Call.Waits].
+	Waits Ref
+	Since time.Duration
 }
 
 // Add adds the next frame.
@@ -215,9 +219,13 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 }
 
 func (c *Call) request(lost bool) Request {
-	return Request{
+	r := Request{
 		Ref: c.Ref, Session: c.Session, Lane: c.Lane, At: c.At, ID: c.ID, Method: c.Method, Subject: c.Subject, Status: c.Status, Lost: lost, StreamEnd: c.StreamEnd,
 	}
+	if last, ok := c.Waits(); ok {
+		r.Waits, r.Since = last.Message, last.At
+	}
+	return r
 }
 
 // Unanswered returns the unanswered calls, in the order in which they began: those

@@ -188,7 +188,7 @@ func (l *Listing) openExchange(e *session.Entry) {
 		if e.Event.Method != "POST" && len(l.exchanges) < 1000 {
 			l.exchanges[n] = session.Request{
 				Ref: session.Ref{Seq: e.Frame.Seq}, Method: e.Event.Method, Subject: e.Event.Target, At: e.Frame.At,
-				Session: e.Session,
+				Session: e.Session, Waits: session.Ref{Seq: e.Frame.Seq}, Since: e.Frame.At,
 			}
 		}
 	case tap.EventResponse, tap.EventEnd:
@@ -346,6 +346,9 @@ func (l *Listing) Summary() Summary {
 	for _, n := range slices.Sorted(maps.Keys(l.exchanges)) {
 		s.Unanswered = append(s.Unanswered, l.exchanges[n])
 	}
-	s.Unanswered = slices.DeleteFunc(s.Unanswered, func(q session.Request) bool { return !l.inSession(q.Session) })
+	s.Unanswered = slices.DeleteFunc(s.Unanswered, func(q session.Request) bool {
+		noFrame := q.Waits == session.Ref{} && l.Picks() && !l.opt.Calls // such as a call that requires input
+		return !l.inSession(q.Session) || noFrame
+	})
 	return s
 }
