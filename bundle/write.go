@@ -224,7 +224,7 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 		}
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))
 		if q.Lost {
-			how = "the stream for the response ended"
+			how = view.StreamEndWords(&q.StreamEnd, q.At)
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
 			title(q.Method, q.Subject, s.arguments(q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)

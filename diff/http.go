@@ -167,6 +167,9 @@ func (e *engine) goodbye(answered *call, p *pair) bool {
 func (u *call) ending() string {
 	switch {
 	case u.refused:
+		if u.http == 200 {
+			return "a response that is not JSON-RPC"
+		}
 		return "refused with HTTP " + strconv.Itoa(u.http)
 	case u.hungUp || u.cancel != nil:
 		return "cancelled"

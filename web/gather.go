@@ -222,7 +222,7 @@ func (g *gatherer) end(c *session.Call) {
 	if c.TooLate() {
 		u.Status = "too_late"
 	}
-	if u.Error == "" && c.StreamEnd.By == "client" {
+	if u.Error == "" && (c.StreamEnd.By == "client" || c.Lost()) {
 		u.Error = brief(view.StreamEndWords(&c.StreamEnd, c.At))
 	}
 	if c.Answer == c.Cancel {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -114,7 +115,7 @@ func TestFiltersOnHTTP(t *testing.T) {
 		{lost, "--calls status:403", []uint64{25}},
 		{lost, "--calls status:>=400", []uint64{19, 25, 33, 40}},
 		{lost, "--calls is:pending", []uint64{5, 12}},
-		{lost, "--calls is:error", []uint64{19, 25, 33, 40}},
+		{lost, "--calls is:error", []uint64{5, 12, 19, 25, 33, 40}},
 		{lost, "is:pending", []uint64{5, 12}},
 		{lost, "is:error kind:end", nil},
 		{ends, "--calls is:cancelled", []uint64{11, 23}},
@@ -197,11 +198,107 @@ func TestShowClientHungUp(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--calls"}, {}} {
 		text := strings.Join(show(t, path, args...), "\n")
-		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "its stream ended"} {
+		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "the stream ended without the response after 10.0s"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing:\n%s", want, text)
 			}
 		}
+	}
+}
+
+// A call without a JSON-RPC response shows why: the status and the body, or that the stream
+// has ended. HTTP+SSE and streams that can be resumed are exceptions.
+func TestShowHTTPWithoutResponse(t *testing.T) {
+	const challenge = `Bearer error="invalid_token", error_description="The token expired"`
+	for _, c := range []struct {
+		name        string
+		status      int
+		media, body string
+		header      [2]string
+		call        string // the line of the call
+		row         string // the line of is:error, "" for none
+		one         string // a line of the request alone
+		modern      bool
+	}{
+		{"a login page", 200, "text/html; charset=utf-8", "<html>login</html>\n", [2]string{},
+			`✗ error +3\.0ms +t  HTTP 200 text/html, not JSON-RPC: <html>login</html> `, `^  4 .* body .*<html>login</html>  not JSON-RPC$`,
+			`^response  HTTP 200 text/html, not JSON-RPC: <html>login</html>$`, false},
+		{"in 2026-07-28", 200, "application/json", "{oops", [2]string{}, `✗ error .* HTTP 200 application/json, not JSON-RPC: {oops `,
+			`^  4 .* body .*not JSON-RPC$`, `^HTTP 200 application/json, not JSON-RPC: {oops, its body in #4, 5 B$`, true},
+		{"an empty body", 200, "application/json", "", [2]string{}, `✗ error .* HTTP 200 application/json, an empty body `, "",
+			`^response  HTTP 200 application/json, an empty body$`, false},
+		{"a stream without ids", 200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", [2]string{},
+			`✗ unanswered +>3\.0ms .* the stream ended without the response after 3\.0ms `, "",
+			`^response  none: the stream ended without the response after 3\.0ms$`, false},
+		{"a stream with ids", 200, "text/event-stream", "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", [2]string{},
+			`… unanswered +>1h00m .* the stream ended without the response after 3\.0ms `, "", `^response  none, after 1h00m$`, false},
+		{"a server error", 500, "text/plain", "Traceback: KeyError\n  File x.py\n", [2]string{},
+			`✗ refused .* t  HTTP 500 Internal Server Error: Traceback: KeyError `,
+			`http res +#2 .* t  500 Internal Server Error: Traceback: KeyError  POST /mcp · tools/call$`, `, its body in #4, 32 B$`, false},
+		{"a reason in JSON", 401, "application/json", `{"error":"invalid_token","error_description":"The token expired"}`, [2]string{},
+			`\? challenged .* HTTP 401 Unauthorized: The token expired, asks`, ` t  401 Unauthorized: The token expired `, "", false},
+		{"a reason in the challenge", 401, "text/plain", "", [2]string{"WWW-Authenticate", challenge},
+			`\? challenged .* HTTP 401 Unauthorized: The token expired, asks`, ` t  401 Unauthorized: Bearer `, "", false},
+	} {
+		request, form := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`, tap.FormBody
+		if c.modern {
+			request = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+		}
+		if c.media == "text/event-stream" {
+			form = tap.FormEvent
+		}
+		frames := []tap.Frame{
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode()},
+			{Lane: tap.ToServer, Exchange: 1, Form: tap.FormBody, Raw: []byte(request)},
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventResponse, Status: c.status, Reason: http.StatusText(c.status),
+				Header: [][2]string{{"Content-Type", c.media}, c.header}}.Encode()},
+		}
+		if c.body != "" {
+			frames = append(frames, tap.Frame{Lane: tap.ToClient, Exchange: 1, Form: form, Raw: []byte(c.body)})
+		}
+		frames = append(frames, tap.Frame{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
+			tap.Frame{Lane: tap.Lifecycle, Exchange: 2, At: time.Hour, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/"}.Encode()})
+		path := record(t, frames)
+		find := func(pattern string, args ...string) {
+			text := strings.Join(show(t, path, args...), "\n")
+			if !regexp.MustCompile("(?m)" + pattern).MatchString(text) {
+				t.Errorf("%s: %q is missing in %q:\n%s", c.name, pattern, args, text)
+			}
+		}
+		find(c.call, "--calls")
+		find(c.one, "2")
+		if c.row != "" {
+			find(c.row, "is:error")
+		}
+		if c.name != "a stream with ids" {
+			find(c.call, "--calls", "is:error")
+		}
+	}
+}
+
+// In HTTP+SSE the responses come on another exchange, whatever the body of a POST is.
+func TestShowHTTPSSEBody(t *testing.T) {
+	head := func(n uint64, method, target, media string) []tap.Frame {
+		return []tap.Frame{
+			{Lane: tap.Lifecycle, Exchange: n, Raw: tap.Event{Name: tap.EventRequest, Method: method, Target: target}.Encode()},
+			{Lane: tap.Lifecycle, Exchange: n, Raw: tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", media}}}.Encode()},
+		}
+	}
+	post := head(2, "POST", "/message?s=1", "text/plain")
+	frames := slices.Concat(head(1, "GET", "/sse", "text/event-stream"), []tap.Frame{
+		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: []byte("event: endpoint\ndata: /message?s=1\n\n")},
+		post[0],
+		{Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+		post[1],
+		{Lane: tap.ToClient, Exchange: 2, Form: tap.FormBody, Raw: []byte("Accepted")},
+		{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
+	})
+	path := record(t, frames)
+	if text := strings.Join(show(t, path, "--calls"), "\n"); !strings.Contains(text, "… unanswered") {
+		t.Errorf("the response may still come:\n%s", text)
+	}
+	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNo {
+		t.Errorf("an error:\n%s", out)
 	}
 }
 

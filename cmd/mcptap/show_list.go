@@ -56,6 +56,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	if info.Status == store.Live {
 		opt.Now = func() time.Duration { return l.now().Sub(l.start) }
 	}
+	opt.Body = func(head *tap.Frame) string { return bodyAfter(rec, head) }
 	l.Listing = view.NewListing(sel, opt)
 	if sel.Needs(filter.NeedFindings) {
 		if !o.json {
@@ -72,6 +73,23 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		return l, l.lookAhead(ctx, future)
 	}
 	return l, nil
+}
+
+// maxAhead is how many frames after the head of a response are read to find its body.
+const maxAhead = 100
+
+// bodyAfter returns the reason in the body that follows the head of a response, "" if there
+// is none.
+func bodyAfter(rec *store.Recording, head *tap.Frame) string {
+	for f, err := range rec.Frames(head.Seq) {
+		if err != nil || f.Seq > head.Seq+maxAhead {
+			break
+		}
+		if f.Exchange == head.Exchange && f.Lane == tap.ToClient {
+			return session.BodyReason(f.Raw)
+		}
+	}
+	return ""
 }
 
 func (l *lister) printer(a *app, info store.Info) listing.Printer {

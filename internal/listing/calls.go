@@ -362,6 +362,8 @@ func markOf(c *session.Call, live bool) callMark {
 	switch {
 	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
 		return callMark{"?", "challenged", term.BoldCyan}
+	case c.Notes&session.NoteNoMessage != 0 && c.Status == session.CallError:
+		return callMark{"✗", "error", term.BoldRed}
 	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
 		return callMark{"✗", "refused", term.BoldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
@@ -472,6 +474,7 @@ var noteWords = []string{
 	"", // see cancelWords
 	"", // see view.StreamEndWords
 	"", // the mark shows it
+	"", // the error shows it
 }
 
 // cancelWords describes which side cancelled a call, and the reason. The mark usually

@@ -216,6 +216,8 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 		return "response", fmt.Sprintf("%s#%d after %s", at, to.Message.Seq, view.Took(to.Latency))
 	case p.Kind == jsonrpc.Request && one.refusal != "":
 		return "response", at + one.refusal
+	case p.Kind == jsonrpc.Request && one.lost != nil:
+		return "response", at + "none: " + safe.String(view.StreamEndWords(one.lost, p.At))
 	case p.Kind == jsonrpc.Request && one.Info.Status == store.Live:
 		return "response", at + "none yet, after " + view.Took(one.waited(p))
 	case p.Kind == jsonrpc.Request:
@@ -327,6 +329,8 @@ type One struct {
 	// frame with its body, 0 for none.
 	refusal     string
 	refusalBody uint64
+	// lost is how the stream for the response ended without it, nil if it did not.
+	lost *session.StreamEnd
 	// cut is how the HTTP body with the response was cut off after complete JSON, "" if it
 	// was not.
 	cut string
@@ -409,8 +413,17 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 			case next.Event.Name == tap.EventResponse && next.Event.Status >= 400:
 				status := view.JoinWords(" ", fmt.Sprintf("HTTP %d", next.Event.Status), next.Event.Reason)
 				one.refusal = fmt.Sprintf("%s in #%d", safe.String(status), f.Seq)
-			case f.Lane == tap.ToClient && one.refusal != "" && one.refusalBody == 0:
+			case next.NoMessage() && one.refusalBody == 0, f.Lane == tap.ToClient && one.refusal != "" && one.refusalBody == 0:
 				one.refusalBody = f.Seq
+			}
+			for _, c := range next.Ended {
+				switch {
+				case !slices.ContainsFunc(c.Requests, func(r session.Ref) bool { return r.Seq == number }):
+				case c.Notes&session.NoteNoMessage != 0:
+					one.refusal = safe.String(c.ErrorText)
+				case c.Lost():
+					one.lost = &c.StreamEnd
+				}
 			}
 		}
 		for _, p := range next.Parts {

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -84,7 +85,10 @@ func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 		took = view.Took(l.Latency)
 	}
 	if p.Unanswered && p.Kind == jsonrpc.Request {
-		took = ">" + view.Took(max(t.ended-p.At, 0))
+		took = ">" + view.Took(cmp.Or(p.Waited, max(t.ended-p.At, 0)))
+	}
+	if r.Refuses.Seq > 0 {
+		to = "#" + strconv.FormatUint(r.Refuses.Seq, 10)
 	}
 	title, kindStyle := newTitle(r.Title()), term.Plain
 	title.fault = view.JoinWords(", ", strings.Join(t.Findings[p.Message.Seq], " "), fault(r), odd(r))

@@ -70,7 +70,7 @@ type Part struct {
 	// call that it begins will be cancelled. They need a [Survey].
 	Unanswered, Cancelled bool
 	// Waited is how long an unanswered request that was not cancelled waited until the end
-	// of the recording, if a [Survey] knows.
+	// of the recording, or until its response was lost, if a [Survey] knows.
 	Waited time.Duration
 	// Clash is, for a request, the oldest open request of the same side with the same
 	// id.
@@ -269,18 +269,19 @@ func (s CallStatus) Settled() bool { return s >= CallDone }
 // not a subscription: it waits for a response, for input or for the end of a task.
 func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 
-// Waits returns the last request of the call if it has no response, and else false: then the
+// Waits returns the last request of the call that has no response, false if all have: then the
 // call waits for its caller, or for the end of a task.
 func (c *Call) Waits() (last Part, ok bool) {
-	for i := range c.Parts {
+	answered := map[Ref]bool{}
+	for i := range slices.Backward(c.Parts) {
 		switch p := &c.Parts[i]; {
-		case p.Role == RoleRequest || p.Role == RoleRetry:
-			last, ok = *p, true
-		case p.Request == last.Message:
-			ok = false
+		case p.Request != Ref{}:
+			answered[p.Request] = true
+		case (p.Role == RoleRequest || p.Role == RoleRetry) && !answered[p.Message]:
+			return *p, true
 		}
 	}
-	return last, ok
+	return Part{}, false
 }
 
 // Lost reports whether a call is over without an answer because the stream of the answer
@@ -323,7 +324,8 @@ const (
 	// before its end.
 	NoteLetGo
 	// NoteRefused: it was refused by the HTTP status of the response alone, with
-	// no JSON-RPC answer. ErrorText has the status, Answer the end of the exchange.
+	// no JSON-RPC answer. ErrorText has the status and the reason in the body, Answer the end
+	// of the exchange.
 	NoteRefused
 	// NoteChallenged: the status was 401, which begins an authorization. The client
 	// repeats it, as another call, when it has a token.
@@ -333,18 +335,22 @@ const (
 	// end of the exchange.
 	NoteHungUp
 	// NoteStreamEnded: its HTTP exchange ended, or the client hung up, before the answer. In
-	// 2026-07-28 there will be none, and End is when the exchange ended; in the legacy era
-	// the answer may still come on a stream that is resumed. A settled call has the note if
-	// the answer came on an exchange that its client had hung up.
+	// 2026-07-28 there will be none, and End is when the exchange ended. So it is in the
+	// legacy era if the server ended the exchange and no event had an id (see
+	// [Exchange.Final]); else the answer may still come on a stream that is resumed. A settled
+	// call has the note if the answer came on an exchange that its client had hung up.
 	NoteStreamEnded
 	// NoteCutOff: the HTTP body with the response was cut off after complete JSON. Only
 	// package view sets it, since the call has ended by then.
 	NoteCutOff
+	// NoteNoMessage: it was answered with status 200 and a body that is empty or carries no
+	// message, which ErrorText describes. It has NoteRefused, too.
+	NoteNoMessage
 )
 
 var noteNames = []string{
 	"clash", "token_clash", "duplicate_keys", "long", "null_id", "probe", "state_lost", "cancel_refused", "let_go",
-	"refused", "challenged", "hung_up", "stream_ended", "cut_off",
+	"refused", "challenged", "hung_up", "stream_ended", "cut_off", "no_message",
 }
 
 // Names returns the stable names of the notes in the set.

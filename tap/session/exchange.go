@@ -1,7 +1,10 @@
 package session
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"net/url"
 	"strings"
 	"time"
@@ -26,6 +29,8 @@ type exchangeState struct {
 	early bool
 	// opens reports that its request may open a session and has no response yet.
 	opens bool
+	// ids reports that an event had an id.
+	ids bool
 	// stream is the one that it begins or resumes.
 	stream stream
 	// refused is the response, if it refuses the request.
@@ -129,19 +134,20 @@ func (s *Sessions) response(x *exchangeState, e *tap.Event) {
 		s.opened(x, refused)
 	}
 	var id string
-	stream := false
 	for _, h := range e.Header {
 		switch {
 		case strings.EqualFold(h[0], "mcp-session-id"):
 			id = h[1]
 		case strings.EqualFold(h[0], "content-type"):
-			stream = mediaIsStream(h[1])
+			x.Type = mediaType(h[1])
+		case strings.EqualFold(h[0], "content-encoding"):
+			x.coded = true
 		}
 	}
 	if in := x.in; in != nil && id != "" && !refused && in.Facts.Era != jsonrpc.Modern {
 		s.identify(in, id)
 	}
-	if x.in == nil && !(stream && e.Status == 200) { // on a stream the first event decides
+	if x.in == nil && !(x.Type == eventStream && e.Status == 200) { // on a stream the first event decides
 		s.follow(x)
 	}
 }
@@ -230,8 +236,38 @@ func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 			x.Carries = x.Carries || m.Kind != jsonrpc.Invalid && m.Kind != jsonrpc.Other
 		}
 	}
+	if f.Lane == tap.ToClient && m != nil {
+		switch {
+		case m.Kind != jsonrpc.Invalid && m.Kind != jsonrpc.Other:
+			x.Answered = true
+		case f.Form == tap.FormBody && x.Body == "":
+			x.Body = BodyReason(f.Raw)
+		}
+	}
 	s.occurs(x, f)
 	return s.known(x, f)
+}
+
+// maxReason is the maximum length of a reason, in bytes.
+const maxReason = 200
+
+// BodyReason returns the reason in a body that carries no message: the error in a JSON
+// object, or else the first line, shortened.
+func BodyReason(body []byte) string {
+	text := bytes.TrimSpace(body[:min(len(body), 64<<10)])
+	var reason string
+	if v := jsonrpc.Value(text); len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		reason = cmp.Or(jsonrpc.FirstOf(v, "error_description", "message", "detail"), jsonrpc.FirstOf(v.Get("error"), "message"),
+			jsonrpc.FirstOf(v, "error", "title"))
+	}
+	if reason == "" {
+		reason = string(text)
+	}
+	reason, _, _ = strings.Cut(strings.TrimPrefix(reason, "mcptap: "), "\n") // by the tap itself
+	if reason = strings.TrimSpace(reason); len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return reason
 }
 
 // decide finds the session of an exchange by its first message, or by the
@@ -446,6 +482,7 @@ func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
 	if e.ID == "" {
 		return
 	}
+	x.ids = true
 	id, data := hashText([]byte(e.ID)), hashText(e.Data)
 	if old, ok := x.in.events.Get(id); ok && x.last != "" && old.exchange != x.Number && old.data == data {
 		s.replays = old.seq

@@ -67,6 +67,9 @@ type Pairing struct {
 	words map[string]requests      // the requests by the ids and tokens in messages; see word
 	past  bounded.Map[string, tie] // words that are not in use any more
 
+	exchange Exchange // of the event
+	refuses  Refusal  // see [Entry.Refuses]
+
 	stream uint64 // the exchange that began the stream on which the frame came
 
 	// held counts towards MaxOpen: the open requests of each call, or one. total is the
@@ -134,6 +137,7 @@ func (t *Pairing) next() {
 	clear(t.ended)
 	t.ended = t.ended[:0]
 	t.hungUp = t.hungUp[:0]
+	t.refuses = Refusal{}
 }
 
 // batch adds the messages of a batch. The size of the frame is divided by their lengths.

@@ -190,19 +190,30 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 //   - In the legacy era the answer may still come on a stream that is resumed
 //     (2025-11-25 basic/transports#resumability-and-redelivery), and a client that
 //     disconnects cancels nothing. The note stays as long as no answer has come, and if
-//     the answer comes on the exchange that its client has hung up.
+//     the answer comes on the exchange that its client has hung up. If the server ended a
+//     stream that cannot be resumed, the request is lost as in 2026-07-28.
+//   - One that was answered with status 200 and a body without a message has failed
+//     ([NoteNoMessage]).
 //
 // A client that hangs up is noticed at once, the end of the exchange when the server notices.
 //
 // In HTTP+SSE the exchange of a request ends, with a status such as 202, before the answer
 // comes on another.
-func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) {
+//
+// What is known of the exchange is in the [Entry] of a [Tracker].
+func (t *Pairing) AddEvent(f *tap.Frame, e *tap.Event) { t.addEvent(f, e, Exchange{}) }
+
+func (t *Pairing) addEvent(f *tap.Frame, e *tap.Event, exchange Exchange) {
 	t.next()
+	t.exchange = exchange
 	stream := t.words[exchangeWord(f.Exchange)]
 	switch {
 	case e.Name == tap.EventResponse && !ordinaryStatus(e.Status):
 		for _, a := range stream {
 			a.replied(e)
+		}
+		if a := stream.oldest(); a != nil && e.Status >= 400 {
+			t.refuses = Refusal{a.ref, a.method, a.subject}
 		}
 	case e.Name == tap.EventEnd, e.Name == tap.EventHangUp:
 		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}
@@ -240,10 +251,26 @@ func (a *request) replied(e *tap.Event) {
 		if e.By == "tap" {
 			words += ", by the tap"
 		}
+		if reason := challengeReason(e); reason != "" {
+			words += ": " + reason
+		}
 		if a.purpose <= asksRetry && !a.call.Status.Settled() {
 			a.call.ErrorText = jsonrpc.Bound(words) // should there be no answer and no end
 		}
 	}
+}
+
+// challengeReason returns the error_description of a challenge (RFC 6750, 3), "" if there is
+// none.
+func challengeReason(e *tap.Event) string {
+	for _, h := range e.Header {
+		if strings.EqualFold(h[0], "WWW-Authenticate") {
+			_, rest, _ := strings.Cut(h[1], `error_description="`)
+			reason, _, _ := strings.Cut(rest, `"`)
+			return reason
+		}
+	}
+	return ""
 }
 
 // exchangeEnded handles the end of the exchange of a request that has no answer, or that its
@@ -254,6 +281,10 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	switch {
 	case a.status >= 400 && e.Name == tap.EventHangUp: // the end follows
 	case a.status >= 400:
+		t.refusedBy(x, a)
+	case a.purpose <= asksRetry && !c.Status.Settled() && t.lost(e) && e.Error == "" && t.exchange.awaitsBody():
+		c.Notes |= NoteNoMessage
+		c.ErrorText = jsonrpc.Bound(t.exchange.noMessage())
 		t.refusedBy(x, a)
 	case a.purpose > asksRetry:
 		if modern { // a poll of a task, which continues without it
@@ -270,7 +301,7 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 		}
 		c.final = true
 		t.abandon(a)
-	case modern:
+	case modern, t.lost(e) && !c.Status.Settled():
 		c.streamEnded(x, e)
 		if !c.Status.Settled() {
 			c.End = x.part.At
@@ -280,6 +311,21 @@ func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	case !c.Status.Settled() && (a.status == 0 || a.status == 101):
 		c.streamEnded(x, e)
 	}
+}
+
+// lost reports whether the server has ended an exchange so that no response to its requests
+// can follow. What was not recorded may have been a response.
+func (t *Pairing) lost(e *tap.Event) bool {
+	return t.exchange.Final && e.Name == tap.EventEnd && e.By == "server" && !e.HalfClosed && !strings.Contains(e.Error, "recorded")
+}
+
+// noMessage describes a response without a message.
+func (x *Exchange) noMessage() string {
+	text := strings.TrimSpace("HTTP 200 "+x.Type) + ", "
+	if x.Body == "" {
+		return text + "an empty body"
+	}
+	return text + "not JSON-RPC: " + x.Body
 }
 
 // streamEnded notes the end of an exchange. If its client had hung up, that counts.
@@ -303,6 +349,9 @@ func (t *Pairing) refusedBy(x *arrival, a *request) {
 			c.Notes |= NoteChallenged
 		}
 		if !c.Status.Settled() {
+			if body := t.exchange.Body; body != "" && !strings.Contains(c.ErrorText, body) {
+				c.ErrorText = jsonrpc.Bound(c.ErrorText + ": " + body)
+			}
 			c.settle(x, CallError)
 		}
 		c.final = true

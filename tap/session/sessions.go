@@ -231,13 +231,29 @@ type Exchange struct {
 	// Carries reports that it has carried a message to the server, Asks that one of
 	// these was a request.
 	Carries, Asks bool
+	// Type is the media type of the response, "" if there is none. Answered reports that it
+	// has carried a message to the client.
+	Type     string
+	Answered bool
+	// Body is the beginning of a body to the client that carries no message: the reason in a
+	// JSON object, or else the first line.
+	Body string
+	// Final reports that the server has accepted its requests, and can send their responses
+	// only on it: no client can resume the stream, as no event had an id.
+	Final bool
+	coded bool // the body may not be decoded
 }
+
+// awaitsBody reports whether the response to a request must be the body.
+func (x *Exchange) awaitsBody() bool { return x.Final && !x.Answered && x.Type != eventStream }
 
 // Exchange returns an exchange, zero for one that is over or that began before the
 // recording.
 func (s *Sessions) Exchange(number uint64) Exchange {
 	if x, ok := s.exchanges.Get(number); ok {
-		return x.Exchange
+		whole := x.Exchange
+		whole.Final = x.Asks && x.Status == 200 && !x.ids && x.in != nil && (x.in.Kind == SessionID || x.in.Kind == SessionClient)
+		return whole
 	}
 	return Exchange{}
 }
@@ -388,11 +404,13 @@ func (s *Sessions) mayOpen(x *exchangeState, in *session) {
 	in.opening++
 }
 
-// mediaIsStream reports whether a content type is that of an event stream.
-func mediaIsStream(value string) bool {
+// mediaType returns the media type in a Content-Type, in lower case.
+func mediaType(value string) string {
 	media, _, _ := strings.Cut(value, ";")
-	return strings.EqualFold(strings.TrimSpace(media), "text/event-stream")
+	return strings.ToLower(strings.TrimSpace(jsonrpc.Bound(media)))
 }
+
+const eventStream = "text/event-stream"
 
 // ready makes the zero value ready.
 func (s *Sessions) ready() {

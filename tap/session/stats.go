@@ -86,6 +86,9 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 
 // count counts a call, whose state after end is not known.
 func (s *Stats) count(c *Call, end time.Duration) {
+	if c.Lost() {
+		end = c.End
+	}
 	status, took, answered := outcome(c, max(end-c.At, 0))
 	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
 	if isNamed(c.Method) {

@@ -23,11 +23,13 @@ type Survey struct {
 	// unanswered are requests without an answer, cancelled the first ones of calls
 	// that were cancelled.
 	unanswered, cancelled map[Ref]struct{}
+	// lost has for the requests of calls that were lost when that was.
+	lost map[Ref]time.Duration
 }
 
 // NewSurvey makes a Survey. If requests is set, it has the outcome of each request.
 func NewSurvey(requests bool) *Survey {
-	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}}
+	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}, lost: map[Ref]time.Duration{}}
 }
 
 // Add adds the next frame.
@@ -72,6 +74,11 @@ func (s *Survey) ended(calls []*Call) {
 				delete(s.unanswered, request)
 			}
 		}
+		if c.Lost() {
+			for _, request := range c.Requests {
+				s.lost[request] = c.End
+			}
+		}
 	}
 }
 
@@ -88,7 +95,11 @@ func (s *Survey) foretell(parts []Part) {
 		_, p.Unanswered = s.unanswered[p.Message]
 		_, p.Cancelled = s.cancelled[p.Message]
 		if p.Waited = 0; p.Unanswered && !p.Cancelled {
-			p.Waited = max(s.duration-p.At, 0)
+			end, lost := s.lost[p.Message]
+			if !lost {
+				end = s.duration
+			}
+			p.Waited = max(end-p.At, 0)
 		}
 	}
 }

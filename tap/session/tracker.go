@@ -39,6 +39,8 @@ type Entry struct {
 	// Failed reports whether a frame about the run is a failure: see
 	// [tap.Event.Failed], and [Call.Lost] of those that it ended.
 	Failed bool
+	// Refuses is the oldest request that the head of a response refuses, zero for none.
+	Refuses Refusal
 	// Resumes is, for the head of a request that resumes a stream, the first frame of the
 	// exchange that began the stream; 0 for others, and if it is not known.
 	Resumes uint64
@@ -46,6 +48,15 @@ type Entry struct {
 	// in which it came first; 0 for others.
 	Replays uint64
 }
+
+// A Refusal names a request that was refused.
+type Refusal struct {
+	Ref             Ref
+	Method, Subject string
+}
+
+// Loses reports whether calls will get no response because of the frame; see [Call.Lost].
+func (e *Entry) Loses() bool { return slices.ContainsFunc(e.Ended, (*Call).Lost) }
 
 // Of returns the message of a part, by its place in Parts.
 func (e *Entry) Of(i int) *jsonrpc.Message {
@@ -69,8 +80,17 @@ func (e *Entry) failures() (errors, invalid uint64) {
 		return 1, 0
 	case e.traffic() == nil || e.Replays > 0:
 		return 0, 0
+	case e.NoMessage():
+		return 1, 1
 	}
 	return e.Message.Failures()
+}
+
+// NoMessage reports whether the frame is the body of a response with status 200 that carries
+// no message, although a message is due.
+func (e *Entry) NoMessage() bool {
+	return e.Frame.Lane == tap.ToClient && e.Frame.Form == tap.FormBody && e.Message.Kind == jsonrpc.Other &&
+		e.Exchange.awaitsBody() && !e.Exchange.coded
 }
 
 // Revision is the one that the session has agreed on so far, or else the last that
@@ -191,10 +211,12 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	pairing := t.turn()
 	switch {
 	case f.Lane == tap.Lifecycle:
-		pairing.AddEvent(f, &e.Event)
+		pairing.addEvent(f, &e.Event, e.Exchange)
+		e.Refuses = pairing.refuses
 		e.Ended = append(e.Ended, pairing.Ended()...)
 		e.HungUp = append(e.HungUp, pairing.hungUp...)
-		e.Failed = e.Event.Failed(e.Exchange.Method) || slices.ContainsFunc(e.Ended, (*Call).Lost)
+		e.Failed = e.Event.Failed(e.Exchange.Method) || e.Loses() ||
+			e.Exchange.Body == "" && slices.ContainsFunc(e.Ended, func(c *Call) bool { return c.Notes&NoteNoMessage != 0 })
 	case e.Replays > 0:
 		e.replay()
 	default:

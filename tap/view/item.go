@@ -80,7 +80,8 @@ func itemOf(r *session.Entry) filter.Item {
 	it := filter.Item{Frame: f, Session: sessionName(r.Session), Revision: string(r.Revision()), Status: r.Status()}
 	switch f.Lane {
 	case tap.Lifecycle:
-		it.Kind = r.Event.Name
+		it.Kind, it.Method = r.Event.Name, r.Refuses.Method
+		targetOf(it.Method).fill(&it, r.Refuses.Subject)
 		if r.Errors() > 0 {
 			it.Is |= filter.IsError
 		}
@@ -90,6 +91,9 @@ func itemOf(r *session.Entry) filter.Item {
 		it.Kind = r.Message.Kind.String()
 		if r.Message.Kind == jsonrpc.Other && len(r.Parts) == 0 {
 			it.Sort, _ = OtherWords(f)
+		}
+		if r.NoMessage() {
+			it.Is |= filter.IsError | filter.IsInvalid
 		}
 	}
 	return it

@@ -3,6 +3,7 @@ package view
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -19,6 +20,10 @@ type Options struct {
 	// Stderr includes what the server writes to its standard error around the selected
 	// frames, or among calls.
 	Stderr bool
+	// Body, if not nil, returns the reason in the body that follows the head of a response,
+	// as [session.BodyReason] does; "" if there is none. It is called for those that refuse a
+	// request and are picked.
+	Body func(head *tap.Frame) string
 	// Plumbing includes the frames that [Plumbing] reports.
 	Plumbing bool
 	// Follow returns calls as soon as they have ended, from the frame FollowFrom on. With
@@ -177,6 +182,11 @@ func (l *Listing) addFrame(e *session.Entry) {
 		return
 	}
 	row := NewRow(e)
+	if l.opt.Body != nil && l.Picks() && row.Refuses != (session.Ref{}) {
+		if body := l.opt.Body(e.Frame); !strings.Contains(row.Fault, body) {
+			row.Fault += ": " + body
+		}
+	}
 	l.items = append(l.items, Item{Row: &row, Deltas: deltas})
 }
 

@@ -171,8 +171,11 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.TooLate() || c.Status == session.CallCancelledLate {
 		it.Is |= filter.IsLate
 	}
-	if c.Notes&session.NoteRefused != 0 { // no message of it shows it
+	if c.Notes&session.NoteRefused != 0 || c.Lost() { // no message of it shows it
 		it.Is |= filter.IsError
+	}
+	if c.Notes&session.NoteNoMessage != 0 {
+		it.Is |= filter.IsInvalid
 	}
 	return it
 }
@@ -184,9 +187,9 @@ func (n *Node) Found() filter.Found { return n.found }
 func (n *Node) Session() int { return n.session }
 
 // Span returns when the call was open. A call that has not ended is open until end, the end
-// of the recording.
+// of the recording, unless its response was lost.
 func (n *Node) Span(end time.Duration) (from, to time.Duration) {
-	if !n.Call.Status.Settled() {
+	if !n.Call.Status.Settled() && !n.Call.Lost() {
 		return n.Call.At, max(end, n.Call.At)
 	}
 	return n.Call.At, n.Call.End

@@ -33,7 +33,8 @@ type Row struct {
 	Sort string
 	// ID is the id as it is on the wire, nil if there is none.
 	ID []byte
-	// Method is the method, of a response that of its request.
+	// Method is the method, of a response that of its request, of a head that refuses a
+	// request that of the request.
 	Method string
 	// About is the subject of the message, or that of the request of a response.
 	About string
@@ -55,6 +56,8 @@ type Row struct {
 	HTTP string
 	// Resumes is that of [session.Entry].
 	Resumes uint64
+	// Refuses is the request that the head of a response refuses, zero for others.
+	Refuses session.Ref
 	// Ended are the calls that an event of HTTP ended: see [session.Pairing.AddEvent].
 	Ended []Ended
 }
@@ -151,6 +154,7 @@ func (l *Row) event(r *session.Entry) {
 	for _, c := range r.Ended {
 		l.Ended = append(l.Ended, Ended{c.Ref, c.Notes, c.Status.Settled()})
 	}
+	l.Refuses, l.Method, l.Subject = r.Refuses.Ref, r.Refuses.Method, r.Refuses.Subject
 	l.About, l.Fault = wordsOf(r, l.Ended)
 }
 
@@ -158,6 +162,9 @@ func (l *Row) event(r *session.Entry) {
 func (l *Row) other(r *session.Entry) {
 	sort, about := OtherWords(r.Frame)
 	l.Sort = sort
+	if r.NoMessage() {
+		l.Failed, l.Error, l.Fault = true, true, "not JSON-RPC"
+	}
 	if about != "" {
 		l.About = about
 	}
@@ -224,7 +231,7 @@ func NewTitle(method, subject string) Title {
 // Title returns the title of the row.
 func (l *Row) Title() Title {
 	t := l.title()
-	if l.Part.Lane == tap.Lifecycle && l.Kind == tap.EventResponse {
+	if l.Part.Lane == tap.Lifecycle && l.Kind == tap.EventResponse && l.Method == "" {
 		t.Name = JoinWords(" ", l.HTTP, t.Name)
 		return t
 	}
@@ -245,6 +252,9 @@ func (l *Row) title() Title {
 		return t
 	case jsonrpc.Notification:
 		return l.notification()
+	}
+	if l.Kind == tap.EventResponse && l.Part.Lane == tap.Lifecycle && l.Method != "" {
+		return NewTitle(l.Method, l.Subject)
 	}
 	return Title{Name: strings.TrimSpace(l.Method + " " + l.About)}
 }

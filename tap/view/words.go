@@ -109,10 +109,12 @@ func endedWords(calls []Ended) string {
 	var words []string
 	for _, c := range calls {
 		how := c.How()
-		switch how {
-		case "":
+		switch {
+		case how == "":
 			continue
-		case "lost":
+		case c.Notes&session.NoteNoMessage != 0:
+			how = "gets no JSON-RPC response"
+		case how == "lost":
 			how = "gets no response"
 		default:
 			how = "is " + how
@@ -140,12 +142,13 @@ func (c *Ended) How() string {
 }
 
 // StreamEndWords describes how the stream for the response to a request of some offset
-// ended. What the client did is described in detail, as it is why there is no response.
+// ended without it.
 func StreamEndWords(e *session.StreamEnd, at time.Duration) string {
-	if e.By != "client" {
-		return "its stream ended"
+	how := "the stream ended without the response"
+	if e.By == "client" {
+		how = "the client hung up"
 	}
-	return cmp.Or(e.Error, "the client hung up") + " after " + Took(e.At-at)
+	return cmp.Or(e.Error, how) + " after " + Took(e.At-at)
 }
 
 // JoinWords joins those of the texts that are not empty.
