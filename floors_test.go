@@ -121,6 +121,13 @@ var floors = map[string]floor{
 			"os/exec": "package tap/stdio starts servers, as execvp finds them",
 		},
 	},
+	"replay/report": {
+		ours: []string{"internal/listing", "internal/term", "internal/term/escape", "replay/client", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		never: map[string]string{
+			"net/http": "it reports what a replay did",
+			"os/exec":  "it reports what a replay did",
+		},
+	},
 	// The only place where JSON values are compared.
 	"internal/jsontree": {
 		ours:  []string{"internal/term/escape"},
@@ -139,6 +146,14 @@ var floors = map[string]floor{
 		// A validator that names the place and the kind of each error.
 		third: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 		never: without(pure, "sync"), // the list of rules is made once, when it is needed
+	},
+	// It reads what package check judges.
+	"check/load": {
+		ours: []string{"check", "check/report", "recording", "store", "tap", "tap/filter", "tap/session", "tap/view"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
 	},
 	"check/report": {
 		ours:  []string{"check", "internal/junit", "internal/term", "internal/term/escape", "tap/view"},
@@ -179,7 +194,7 @@ var floors = map[string]floor{
 	},
 	// Frames and calls as lines, for a person and for a program.
 	"internal/listing": {
-		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		third: []string{"github.com/tidwall/pretty"},
 		never: map[string]string{
 			"net/http": "it prints recordings",
@@ -270,7 +285,7 @@ var floors = map[string]floor{
 		},
 	},
 	"cmd/mcptap": {
-		ours: []string{"check", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
+		ours: []string{"check", "check/load", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "replay/report", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
 		third: []string{
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
 			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",

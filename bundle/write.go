@@ -126,7 +126,7 @@ func (s *summary) ending(about *About) string {
 	case about.Status == "live":
 		words = append(words, "it was still running when this was written")
 	case about.Status == "cut":
-		words = append(words, "the tap was killed, or the machine stopped")
+		words = append(words, "its end was not recorded: the tap may have been killed, or the machine stopped")
 	case len(words) == 0:
 		words = append(words, "the tap was ended")
 	}

@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -28,23 +27,31 @@ const BaselineVersion = 1
 // ReadBaseline reads a baseline.
 func ReadBaseline(data []byte) (*Baseline, error) {
 	var b Baseline
+	if err := readFile(data, &b, "baseline", "--update-baseline", &b.Version, BaselineVersion); err != nil {
+		return nil, err
+	}
+	return &b, nil
+}
+
+// readFile reads a file of a kind, which maker makes, with its version.
+func readFile(data []byte, into any, kind, maker string, version *int, newest int) error {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("the file is empty: not a baseline, which --update-baseline makes")
+		return fmt.Errorf("the file is empty: not a %s, which %s makes", kind, maker)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&b); err != nil {
-		return nil, fmt.Errorf("not a baseline, which --update-baseline makes: %w", err)
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("not a %s, which %s makes: %w", kind, maker, err)
 	}
 	switch {
 	case d.More():
-		return nil, errors.New("not a baseline: more follows after its end")
-	case b.Version == 0:
-		return nil, errors.New("no baseline_version: not a baseline of mcptap")
-	case b.Version > BaselineVersion:
-		return nil, fmt.Errorf("baseline_version %d is newer than this mcptap", b.Version)
+		return fmt.Errorf("not a %s: more follows after its end", kind)
+	case *version == 0:
+		return fmt.Errorf("no %s_version: not a %s of mcptap", kind, kind)
+	case *version > newest:
+		return fmt.Errorf("%s_version %d is newer than this mcptap", kind, *version)
 	}
-	return &b, nil
+	return nil
 }
 
 // Encode returns the baseline as JSON with one finding on each line, sorted.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -71,7 +70,11 @@ type Checker struct {
 
 // New returns a checker with some rules.
 func New(rules []*Rule) *Checker {
-	c := &Checker{rules: slices.Clone(rules), results: newResults(), listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{}, seen: make([]bool, len(topics)), lost: make([]bool, len(topics))}
+	c := &Checker{
+		rules: slices.Clone(rules), results: &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}},
+		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{},
+		seen: make([]bool, len(topics)), lost: make([]bool, len(topics)),
+	}
 	// The schema reports what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
@@ -87,132 +90,6 @@ func (c *Checker) Each(f func(rule *Rule, frame uint64)) { c.results.each = f }
 
 // Found sets a function that is called for each new finding, which must not be changed.
 func (c *Checker) Found(f func(*Finding)) { c.results.found = f }
-
-// A Session is what rules know about a session.
-type Session struct {
-	// Number is its number, 0 for what belongs to no session.
-	Number int
-	// Transport is stdio, http, or sse for HTTP+SSE.
-	Transport string
-	// Start reports that the recording has the session from its first message on.
-	Start bool
-	// Gap reports that frames are missing.
-	Gap bool
-	// Facts are what the two sides have reported. May be nil.
-	Facts *session.Facts
-	// Client and Server are the capabilities that the two sides declared in a handshake or
-	// in server/discover; nil as long as they are not known.
-	Client, Server jsonrpc.Value
-	// Listed are the definitions that the server listed last, by the method of the list, and by
-	// name or URI.
-	Listed map[string]map[string]jsonrpc.Value
-
-	checker *Checker
-	// rules are those at work, the others those of them that have the function.
-	rules, watchers, frames, exchanges, calls []*judge
-	// selected has the rules that judge messages, by the elements of On, and plans those
-	// that judge messages of one kind.
-	selected map[string][]*judge
-	plans    map[planKey]*plan
-	requests bounded.Map[session.Ref, *Request]
-	seen     bool
-	// toolsChanged reports that the server announced a change and Listed may be outdated.
-	toolsChanged bool
-}
-
-// A Request is a request that a response or a notification refers to.
-type Request struct {
-	Ref    session.Ref
-	Lane   tap.Lane
-	Method string
-	// Params are those of the request, nil if they are longer than 256 KiB.
-	Params   jsonrpc.Value
-	ID       []byte
-	asked    map[string]*Request // requests for input in its results, by their keys
-	params   members
-	Revision jsonrpc.Revision
-	Exchange uint64
-}
-
-// A Message is one message, or what should be one.
-type Message struct {
-	*jsonrpc.Message
-	Entry   *session.Entry
-	Session *Session
-	// Part is what it is to its call. It is zero for an embedded message.
-	Part session.Part
-	Lane tap.Lane
-	// Path is the place of an embedded message in its frame, "$" for others.
-	Path string
-	// Revision is the one in force: of a request of 2026-07-28 its own, of a response that
-	// of its request, and otherwise that of the session; "" if it is not known.
-	Revision jsonrpc.Revision
-	// Request is, for a response, its request; nil if it is not known.
-	Request *Request
-
-	// What several rules ask for is read once.
-	cut                      bool          // some parts that a rule asked for are left out
-	text                     jsonrpc.Value // see Envelope
-	readText                 bool
-	envelope, params, result members
-	blocks                   once[block]
-	metas                    once[meta]
-}
-
-// Parameters returns the params as a value.
-func (m *Message) Parameters() jsonrpc.Value { return jsonrpc.Value(m.Params) }
-
-// Outcome returns the result as a value.
-func (m *Message) Outcome() jsonrpc.Value { return jsonrpc.Value(m.Result) }
-
-// Problem returns the error as a value.
-func (m *Message) Problem() jsonrpc.Value { return jsonrpc.Value(m.Error) }
-
-// Envelope returns the text of the whole message, nil if the frame is not JSON. It is that of
-// the element for a message of a batch, and nil for an embedded message.
-func (m *Message) Envelope() jsonrpc.Value {
-	if !m.readText {
-		m.readText, m.text = true, m.readEnvelope()
-	}
-	return m.text
-}
-
-func (m *Message) readEnvelope() jsonrpc.Value {
-	if m.Path != "$" {
-		return nil
-	}
-	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(m.Entry.Frame), " \t\r\n"))
-	if m.Entry.Message.Kind != jsonrpc.Batch || m.Kind == jsonrpc.Batch {
-		return text
-	}
-	c := m.Session.checker
-	if c.elementsOf != m.Entry.Frame.Seq {
-		c.elementsOf, c.elements = m.Entry.Frame.Seq, c.elements[:0]
-		for _, v := range text.Each {
-			c.elements = append(c.elements, v)
-		}
-	}
-	if i := m.Part.Message.Index; i < len(c.elements) {
-		return c.elements[i]
-	}
-	return nil
-}
-
-// Subject returns the tool, prompt or URI that a message is about, or else its method, or
-// that of its request.
-func (m *Message) Subject() string {
-	param, method, subject := m.Param, m.Method, ""
-	if m.Request != nil {
-		param, method = m.Request.Param, m.Request.Method
-	}
-	switch method {
-	case "tools/call", "prompts/get":
-		subject = param("name").Decoded()
-	case "resources/read":
-		subject = param("uri").Decoded()
-	}
-	return cmp.Or(subject, method)
-}
 
 // A judge is a rule at work in a session.
 type judge struct {
@@ -404,56 +281,6 @@ func (c *Checker) exchange(e *session.Entry) *Exchange {
 	return x
 }
 
-// revision returns the revision in force for a message, and remembers requests.
-func (s *Session) revision(m *Message) jsonrpc.Revision {
-	switch m.Kind {
-	case jsonrpc.Request:
-		r := &Request{Ref: m.Part.Message, Lane: m.Lane, Method: m.Method, ID: m.ID, Exchange: m.Entry.Frame.Exchange}
-		r.Revision = s.declared(m)
-		r.Params, r.ID = s.keep(m.Params), append([]byte{}, r.ID...)
-		if old, ok := s.requests.Put(r.Ref, r); ok {
-			s.release(old.Params)
-		}
-		return r.Revision
-	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		if r, ok := s.requests.Get(m.Part.Request); ok {
-			m.Request = r
-			if r.Method == "initialize" { // it names the revision
-				if rev := jsonrpc.Revision(m.Member("protocolVersion").Decoded()); rev != "" {
-					return rev
-				}
-			}
-			return r.Revision
-		}
-	}
-	if r, ok := s.requests.Get(m.Part.Call); ok {
-		return r.Revision
-	}
-	return s.declared(m)
-}
-
-// inForce returns a revision that a message or a call has, or else that of its session.
-func (s *Session) inForce(rev jsonrpc.Revision) jsonrpc.Revision {
-	if rev = known(rev); rev == "" && s.Facts != nil {
-		rev = known(s.Facts.Revision)
-	}
-	return rev
-}
-
-// declared returns the revision that a message declares, or else that of its session.
-func (s *Session) declared(m *Message) jsonrpc.Revision {
-	own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
-	switch {
-	case own != "":
-		return jsonrpc.Revision(own)
-	case m.Method == "initialize":
-		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
-	case m.Method == "server/discover" && indexOf(m.Entry.Revision()) < 0:
-		return jsonrpc.Rev20260728 // the only one that has it
-	}
-	return m.Entry.Revision()
-}
-
 // message hands a message to the rules.
 func (c *Checker) message(m *Message) {
 	s := m.Session
@@ -579,14 +406,6 @@ func (c *Checker) call(s *Session, call *session.Call) {
 	}
 }
 
-// forget removes a request.
-func (s *Session) forget(ref session.Ref) {
-	if r, ok := s.requests.Get(ref); ok {
-		s.release(r.Params)
-		s.requests.Delete(ref)
-	}
-}
-
 // over hands an exchange to the rules.
 func (c *Checker) over(x *Exchange) {
 	if x.Session == nil {
@@ -659,127 +478,4 @@ func (c *Checker) Report(open []*session.Call) *Report {
 		c.end(s)
 	}
 	return c.results.report()
-}
-
-// learn remembers capabilities and definitions. It is called after the rules have judged the
-// message, so these compare with what was known before.
-func (s *Session) learn(m *Message) {
-	if !s.seen {
-		s.seen = true
-		s.Start = m.Kind == jsonrpc.Request && (m.Method == "initialize" || m.Method == "server/discover" || m.Method == "ping") ||
-			s.Transport == "stdio" && m.Part.Message.Seq <= 2
-	}
-	switch m.Kind {
-	case jsonrpc.Request:
-		s.learnRequest(m)
-	case jsonrpc.Response:
-		if m.Request != nil {
-			s.learnResult(m)
-		}
-	case jsonrpc.Notification:
-		s.toolsChanged = s.toolsChanged || m.Method == "notifications/tools/list_changed"
-	}
-}
-
-func (s *Session) learnRequest(m *Message) {
-	if m.Lane != tap.ToServer {
-		return
-	}
-	if m.Method == "initialize" {
-		s.release(s.Client)
-		s.Client = s.keep(m.Param("capabilities"))
-	} else if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
-		s.release(s.Client)
-		s.Client = s.keep(own)
-	}
-}
-
-// learnResult remembers what the result of a known request defines.
-func (s *Session) learnResult(m *Message) {
-	result := m.Outcome()
-	if asked := result.Get("inputRequests"); asked.IsObject() {
-		s.learnAsked(m, asked)
-	}
-	switch m.Request.Method {
-	case "initialize", "server/discover":
-		s.checker.listed[""] = m.Entry.Frame.Seq
-		if name := result.Get("serverInfo", "name"); name.Class() == '"' {
-			s.checker.offer(m.Entry.Frame.Seq, ofServer, ofServer, name)
-		}
-		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
-			s.checker.cut = true
-		}
-		declared := result.Get("capabilities")
-		if declared.IsObject() && s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, ofCapabilities, declared) == nil {
-			s.checker.cut = true
-		}
-		s.release(s.Server)
-		s.Server = s.keep(declared)
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
-		s.define(m)
-	}
-}
-
-// learnAsked remembers requests for input with the first request of their call.
-func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
-	first, ok := s.requests.Get(m.Part.Call)
-	if !ok {
-		return
-	}
-	first.asked = map[string]*Request{}
-	for name, v := range asked.Each {
-		if len(first.asked) == maxCarried {
-			return
-		}
-		first.asked[string(name)] = &Request{
-			Ref: m.Part.Message, Lane: m.Lane, Method: v.Get("method").Decoded(), Params: s.keep(v.Get("params")), Revision: m.Revision,
-		}
-	}
-}
-
-// define remembers the definitions in a page of a list. The first page replaces them.
-func (s *Session) define(m *Message) {
-	method := strings.Clone(m.Request.Method)
-	list, defs := lists[method], s.Listed[method]
-	if defs == nil || m.Request.Param("cursor") == nil {
-		s.releaseAll(defs)
-		defs = map[string]jsonrpc.Value{}
-		s.Listed[method] = defs
-	}
-	s.checker.listed[method] = m.Entry.Frame.Seq
-	s.checker.partial[method] = m.Member("nextCursor").Decoded() != ""
-	if method == "tools/list" {
-		s.toolsChanged = false
-	}
-	for _, v := range m.Member(list.member).Each {
-		if len(defs) == maxDefinitions {
-			s.checker.cut = true
-			return
-		}
-		if name := v.Get(list.key).Decoded(); name != "" {
-			s.release(defs[name])
-			defs[strings.Clone(name)] = s.keep(v)
-			if s.checker.offer(m.Entry.Frame.Seq, method, name, v) == nil {
-				s.checker.cut = true
-			}
-		}
-	}
-}
-
-// keep returns a copy of a value, nil if there is no room for it.
-func (s *Session) keep(v jsonrpc.Value) jsonrpc.Value {
-	if len(v) == 0 || len(v) > maxParams || s.checker.held+len(v) > maxHeld {
-		return nil
-	}
-	s.checker.held += len(v)
-	return append(jsonrpc.Value{}, v...)
-}
-
-// release gives back the room of a value.
-func (s *Session) release(v jsonrpc.Value) { s.checker.held -= len(v) }
-
-func (s *Session) releaseAll(defs map[string]jsonrpc.Value) {
-	for _, v := range defs {
-		s.release(v)
-	}
 }

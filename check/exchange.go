@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -45,14 +46,7 @@ type Carried struct {
 
 // Has reports whether the exchange carried a message of a kind on a lane.
 func (x *Exchange) Has(lane tap.Lane, kinds ...jsonrpc.Kind) bool {
-	for _, c := range x.Carried {
-		for _, k := range kinds {
-			if c.Lane == lane && c.Kind == k {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == lane && slices.Contains(kinds, c.Kind) })
 }
 
 // Field returns the values of a header field of an event, which may be nil.

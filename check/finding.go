@@ -115,10 +115,6 @@ type results struct {
 	found      func(f *Finding)               // may be nil
 }
 
-func newResults() *results {
-	return &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}}
-}
-
 func (r *results) of(rule *Rule) *Judgement {
 	j := r.judgements[rule]
 	if j == nil {
@@ -154,10 +150,17 @@ type Verdict struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
+	// judgement is that of the rule, nil before the first verdict.
+	judgement *Judgement
 }
 
 // counts returns the counts of the rule.
-func (v *Verdict) counts() *Judgement { return v.results.of(v.rule) }
+func (v *Verdict) counts() *Judgement {
+	if v.judgement == nil {
+		v.judgement = v.results.of(v.rule)
+	}
+	return v.judgement
+}
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {

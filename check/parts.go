@@ -289,6 +289,16 @@ func (l *listing) lacks(s *Session, defs map[string]jsonrpc.Value, name string) 
 	return !ok && name != "" && l.complete && !s.Gap && len(defs) < maxRequests
 }
 
+// walk calls visit for the schemas in a member of a definition: see walkSchema.
+func (d definition) walk(v *Verdict, member string, visit func(schema jsonrpc.Value, fixed bool)) {
+	switch schema := d.Get(member); {
+	case len(schema) > maxParams:
+		v.Skip("the schema is too large")
+	case !walkSchema(schema, true, 0, visit):
+		v.Skip("the schema is nested too deep")
+	}
+}
+
 // walkSchema calls visit for a JSON Schema and the schemas in it. Fixed reports that a schema
 // is that of a property which a chain of properties leads to. It returns false if schemas are
 // nested too deep.

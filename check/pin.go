@@ -64,21 +64,8 @@ var handshakes = []struct {
 // ReadLock reads a lock.
 func ReadLock(data []byte) (*Lock, error) {
 	var l Lock
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("the file is empty: not a lock, which `mcptap pin` makes")
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&l); err != nil {
-		return nil, fmt.Errorf("not a lock, which `mcptap pin` makes: %w", err)
-	}
-	switch {
-	case d.More():
-		return nil, errors.New("not a lock: more follows after its end")
-	case l.Version == 0:
-		return nil, errors.New("no lock_version: not a lock of mcptap")
-	case l.Version > LockVersion:
-		return nil, fmt.Errorf("lock_version %d is newer than this mcptap", l.Version)
+	if err := readFile(data, &l, "lock", "`mcptap pin`", &l.Version, LockVersion); err != nil {
+		return nil, err
 	}
 	for _, h := range handshakes {
 		if declared := *h.of(&l); declared != nil && !jsonrpc.Value(declared).IsObject() {
@@ -212,31 +199,44 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 // Pin returns what the servers of all sessions offered, in any list; of several versions of a
 // definition the last. It is called after [Checker.Report].
 func (c *Checker) Pin() *Lock {
-	l := &Lock{Version: LockVersion}
+	l, _ := c.version(0)
 	for _, s := range c.sessions.All {
-		if s.Facts != nil && s.Facts.Server.Name != "" {
-			l.Server = s.Facts.Server.Name
+		if s.Facts != nil {
+			l.Server = cmp.Or(s.Facts.Server.Name, l.Server)
+		}
+	}
+	l.partial = c.partial
+	return l
+}
+
+// version returns what the servers offered as the turn-th before the last of each name. Some
+// reports that there is anything.
+func (c *Checker) version(turn int) (l *Lock, some bool) {
+	text := func(method, name string) jsonrpc.Value {
+		v := c.offeredIn(method, name, turn).text
+		some = some || v != nil
+		return v
+	}
+	l = &Lock{Version: LockVersion, Server: whole(text(ofServer, ofServer)), Instructions: whole(text(ofInstructions, ofInstructions))}
+	for _, h := range handshakes {
+		if v := text(h.method, ofCapabilities); v != nil {
+			*h.of(l) = canonical(v)
 		}
 	}
 	for _, p := range pinned {
 		if c.listed[p.method] == 0 {
 			continue
 		}
-		defs := map[string]json.RawMessage{}
+		*p.of(l) = map[string]json.RawMessage{}
 		if list := c.offered[p.method]; list != nil {
-			for name, all := range list.byName {
-				defs[name] = canonical(all[len(all)-1].text)
+			for name := range list.byName {
+				if v := text(p.method, name); v != nil {
+					(*p.of(l))[name] = canonical(v)
+				}
 			}
 		}
-		*p.of(l) = defs
 	}
-	for _, h := range handshakes {
-		if v := c.offeredIn(h.method, ofCapabilities, 0).text; v != nil {
-			*h.of(l) = canonical(v)
-		}
-	}
-	l.Instructions, l.partial = whole(c.offeredIn(ofInstructions, ofInstructions, 0).text), c.partial
-	return l
+	return l, some
 }
 
 // Cut reports whether there was no room for all definitions.
@@ -274,14 +274,10 @@ func (l *Lock) Keep(old *Lock) (kept []string) {
 func (l *Lock) Changes(old *Lock) (changes []string) {
 	for _, p := range pinned {
 		before, after := *p.of(old), *p.of(l)
-		names := map[string]bool{}
-		for name := range before {
-			names[name] = true
-		}
-		for name := range after {
-			names[name] = true
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
+		all := map[string]json.RawMessage{}
+		maps.Copy(all, before)
+		maps.Copy(all, after)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			was, is := before[name], after[name]
 			switch {
 			case was == nil:
@@ -370,6 +366,17 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		return &Verdict{rule: rule, results: c.results, frame: frame, method: method}
 	}
 	removed, changed, added := Lookup("pin-01"), Lookup("pin-02"), Lookup("pin-03")
+	unpinned := Observation
+	if locked {
+		unpinned = Must
+	}
+	uncompared := func(v *Verdict, subject, why string) {
+		if locked {
+			v.violate(Must, subject, "", why)
+		} else {
+			v.Skip(why)
+		}
+	}
 	for _, p := range pinned {
 		method = p.method
 		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
@@ -392,10 +399,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			switch _, ok := offered[name]; {
 			case ok:
 				at(removed, frame).Hold()
-			case c.partial[p.method] && locked:
-				at(removed, frame).violate(Must, p.method, "", "the list is not complete")
 			case c.partial[p.method]:
-				at(removed, frame).Skip("the list is not complete")
+				uncompared(at(removed, frame), p.method, "the list is not complete")
 			case renamed[name] != "":
 				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
 			default:
@@ -408,11 +413,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			switch {
 			case pinned:
 				at(added, frame).Hold()
-			case newNames[name]:
-			case locked:
-				at(added, frame).violate(Must, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
-			default:
-				at(added, frame).Violate(name, "$.result."+p.member, "the "+p.thing+" is not pinned")
+			case !newNames[name]:
+				at(added, frame).violate(unpinned, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
 			}
 		}
 	}
@@ -421,11 +423,8 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	for _, list := range c.offered {
 		cut = cut || list.cut
 	}
-	switch {
-	case cut && locked:
-		at(changed, c.last).violate(Must, "", "", notCompared)
-	case cut:
-		at(changed, c.last).Skip(notCompared)
+	if cut {
+		uncompared(at(changed, c.last), "", notCompared)
 	}
 	if now.Server == "" && now.Capabilities == nil && now.Discovered == nil {
 		now.Instructions = lock.Instructions
@@ -435,17 +434,16 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	}
 	now.Server = cmp.Or(now.Server, lock.Server) // 2026-07-28 requires no name
 	for _, h := range handshakes {
-		if now := h.of(now); *now == nil {
-			*now = *h.of(lock) // an era that the recording does not show
+		switch now, pinned := h.of(now), *h.of(lock); {
+		case *now == nil:
+			*now = pinned // an era that the recording does not show
+		case pinned == nil:
+			at(added, c.frameOf(h.method, ofCapabilities, 0)).violate(unpinned, h.method, "$.result.capabilities", "the capabilities are not pinned")
 		}
 	}
 	differ := false
-	for turn, more := 0, true; more; turn++ {
-		var theirs *Lock
-		if theirs, more = c.round(lock, now, turn); !more {
-			break
-		}
-		found, err := compareDefinitions(lock, theirs, func(list, name string) *Verdict {
+	for turn, some := 0, true; some; {
+		found, err := compareDefinitions(lock, now, func(list, name string) *Verdict {
 			method = list
 			return at(changed, c.frameOf(list, name, turn))
 		})
@@ -453,6 +451,9 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			return err
 		}
 		differ = differ || found
+		turn++
+		now, some = c.version(turn)
+		now.Server, now.Instructions = cmp.Or(now.Server, lock.Server), cmp.Or(now.Instructions, lock.Instructions)
 	}
 	if !differ {
 		at(changed, c.listed["tools/list"]).Hold()
@@ -461,39 +462,6 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 }
 
 const notCompared = "there are too large or too many definitions to compare all of them"
-
-// round returns what the servers offered as the turn-th before the last, under the same names.
-// More reports that there is anything.
-func (c *Checker) round(lock, now *Lock, turn int) (_ *Lock, more bool) {
-	if turn == 0 {
-		return now, true
-	}
-	l := Lock{Server: lock.Server, Instructions: lock.Instructions, Capabilities: lock.Capabilities, Discovered: lock.Discovered}
-	for _, h := range handshakes {
-		if v := c.offeredIn(h.method, ofCapabilities, turn).text; v != nil {
-			*h.of(&l), more = canonical(v), true
-		}
-	}
-	if v := c.offeredIn(ofInstructions, ofInstructions, turn).text; v != nil {
-		l.Instructions, more = whole(v), true
-	}
-	if v := c.offeredIn(ofServer, ofServer, turn).text; v != nil {
-		l.Server, more = whole(v), true
-	}
-	for _, p := range pinned {
-		if c.offered[p.method] == nil {
-			continue
-		}
-		defs := map[string]json.RawMessage{}
-		for name := range c.offered[p.method].byName {
-			if v := c.offeredIn(p.method, name, turn).text; v != nil {
-				defs[name], more = canonical(v), true
-			}
-		}
-		*p.of(&l) = defs
-	}
-	return &l, more
-}
 
 // offeredIn returns the definition with a name that was offered as the turn-th before the last,
 // zero if there is none.

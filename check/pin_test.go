@@ -200,6 +200,17 @@ func TestLockOfCapabilities(t *testing.T) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
+	var tracker session.Tracker
+	checker := New(nil)
+	for _, f := range frames(t, modern(two)) {
+		checker.Add(tracker.Add(&f))
+	}
+	if err := checker.Compare(pin(t, legacy(one)), true); err != nil {
+		t.Fatal(err)
+	}
+	if found := checker.Report(nil).Findings; len(found) != 1 || found[0].Rule.ID != "pin-03" || found[0].Class != Must || found[0].Frames[0] != 2 {
+		t.Errorf("an era that is not pinned: got %+v", found)
+	}
 	old := *lock
 	if now := pin(t, legacy(one)); len(now.Keep(&old)) != 1 || len(now.Changes(&old)) > 0 {
 		t.Errorf("an update does not keep the capabilities of the other era: %s", now.Discovered)

@@ -107,14 +107,31 @@ func each(judge func(m *Message, v *Verdict), on ...string) func(*Session) Hooks
 	return func(*Session) Hooks { return Hooks{On: on, Message: judge} }
 }
 
+// eachFrame, eachExchange and eachCall are like each for a rule that judges frames, exchanges or
+// calls.
+func eachFrame(judge func(e *session.Entry, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Frame: judge} }
+}
+
+func eachExchange(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Exchange: judge} }
+}
+
+func eachCall(judge func(c *session.Call, v *Verdict)) func(*Session) Hooks {
+	return func(*Session) Hooks { return Hooks{Call: judge} }
+}
+
 // letters are the revisions as rules name them.
 var letters = map[byte]jsonrpc.Revision{
 	'A': jsonrpc.Rev20241105, 'B': jsonrpc.Rev20250326, 'C': jsonrpc.Rev20250618, 'D': jsonrpc.Rev20251125, 'E': jsonrpc.Rev20260728,
 }
 
+// revisions are those that rules name, the oldest first.
+var revisions = jsonrpc.Revisions[:5]
+
 // indexOf returns the index of a revision in Rule.classes, -1 if it has none.
 func indexOf(rev jsonrpc.Revision) int {
-	switch rev {
+	switch rev { // which is faster than a search
 	case jsonrpc.Rev20241105:
 		return 0
 	case jsonrpc.Rev20250326:
@@ -202,7 +219,7 @@ func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
 
 // RevisionNames returns the revisions in which the rule is judged, oldest first.
 func (r *Rule) RevisionNames() (names []string) {
-	for _, rev := range jsonrpc.Revisions[:len(r.classes)] {
+	for _, rev := range revisions {
 		if r.ClassIn(rev) != 0 {
 			names = append(names, string(rev))
 		}

@@ -44,15 +44,12 @@ var rulesAuth = []Rule{
 				isURL = servers.IsArray() && first.Class() == '"'
 				break
 			}
-			if resource.Class() == '"' && isURL {
-				v.Hold()
-			}
-			if resource.Class() != '"' {
-				v.Violate("resource", "$.resource", describe(resource))
-			}
-			if !isURL {
-				v.Violate("authorization_servers", "$.authorization_servers", describe(servers))
-			}
+			v.clean(func() {
+				v.need(resource, aString, "resource", "$.resource")
+				if !isURL {
+					v.Violate("authorization_servers", "$.authorization_servers", describe(servers))
+				}
+			})
 		}),
 	},
 	{

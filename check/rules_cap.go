@@ -125,7 +125,25 @@ var rulesCapability = []Rule{
 			"a tool that requires it is called with it.",
 		Source: "D:basic/utilities/tasks#tool-level-negotiation",
 		Fix:    "Follow the taskSupport of the tool.",
-		New:    each(toolAsTask, "request tools/call"),
+		New: each(func(m *Message, v *Verdict) {
+			asked := m.Param("task") != nil
+			tool := m.Session.Listed["tools/list"][m.Param("name").Decoded()]
+			support := tool.Get("execution", "taskSupport").Decoded()
+			switch {
+			case m.Session.Server == nil:
+				v.Skip("the capabilities are not known")
+			case !declares(m.Session.Server, "tasks", "requests", "tools", "call"):
+				if asked {
+					v.Violate(m.Subject(), "$.params.task", "tasks.requests.tools.call is not declared")
+				}
+			case tool == nil:
+				v.Skip("no list before the call has the tool")
+			case asked:
+				v.Check(support == "optional" || support == "required", m.Subject(), "$.params.task", "taskSupport is "+describe(tool.Get("execution", "taskSupport")))
+			default:
+				v.Check(support != "required", m.Subject(), "$.params.task", "missing, and taskSupport is required")
+			}
+		}, "request tools/call"),
 	},
 	{
 		ID: "cap-12", Class: "must", In: "D", Side: "both", Transport: "any",
@@ -275,27 +293,6 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 		return declares(client, "elicitation", "url")
 	}
 	return true
-}
-
-// toolAsTask judges cap-11.
-func toolAsTask(m *Message, v *Verdict) {
-	asked := m.Param("task") != nil
-	tool := m.Session.Listed["tools/list"][m.Param("name").Decoded()]
-	support := tool.Get("execution", "taskSupport").Decoded()
-	switch {
-	case m.Session.Server == nil:
-		v.Skip("the capabilities are not known")
-	case !declares(m.Session.Server, "tasks", "requests", "tools", "call"):
-		if asked {
-			v.Violate(m.Subject(), "$.params.task", "tasks.requests.tools.call is not declared")
-		}
-	case tool == nil:
-		v.Skip("no list before the call has the tool")
-	case asked:
-		v.Check(support == "optional" || support == "required", m.Subject(), "$.params.task", "taskSupport is "+describe(tool.Get("execution", "taskSupport")))
-	default:
-		v.Check(support != "required", m.Subject(), "$.params.task", "missing, and taskSupport is required")
-	}
 }
 
 // hasContent reports whether a result has the content of its method, and not an empty list or

@@ -39,7 +39,7 @@ var rulesClient = []Rule{
 			"an array of choices. Nothing is nested, and there is no $ref.",
 		Source: "C:client/elicitation#request-schema; D-E:client/elicitation#requested-schema; schema PrimitiveSchemaDefinition",
 		Fix:    "Ask in several steps instead of one nested form.",
-		New:    eachForm(requestedSchema),
+		New:    eachElicitation("form", requestedSchema),
 	},
 	{
 		ID: "cli-03", Class: "must", In: "C-E", Side: "client", Transport: "any",
@@ -58,7 +58,7 @@ var rulesClient = []Rule{
 		Text:   "An elicitation with mode url has a message and a valid url; in 2025-11-25 also an elicitationId.",
 		Source: "D-E:client/elicitation#url-mode-elicitation-requests; schema ElicitRequestURLParams",
 		Fix:    "Add the missing member and give an absolute URL.",
-		New: eachURL(func(m *Message, v *Verdict) {
+		New: eachElicitation("url", func(m *Message, v *Verdict) {
 			if m.Revision == jsonrpc.Rev20251125 {
 				v.need(m.Param("elicitationId"), aString, m.Method, m.root()+".elicitationId")
 			}
@@ -128,7 +128,7 @@ var rulesClient = []Rule{
 		Text:   "A form does not ask for secrets. That it does is taken from the names and titles of its text fields.",
 		Source: "C:client/elicitation#security-considerations; D-E:client/elicitation#form-mode-security",
 		Fix:    "Use URL mode.",
-		New: eachForm(func(m *Message, v *Verdict) {
+		New: eachElicitation("form", func(m *Message, v *Verdict) {
 			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
 				if p.Get("type").Decoded() == "string" && p.Get("enum") == nil && (isSecret(name) || isSecret(p.Get("title").Decoded())) {
 					v.Violate(name, path, "looks like a secret")
@@ -161,7 +161,7 @@ var rulesClient = []Rule{
 		Text:   "In a requestedSchema format is email, uri, date or date-time. A name in required that is not a property is an observation.",
 		Source: "C:client/elicitation#supported-schema-types; D-E:client/elicitation#requested-schema; schema StringSchema",
 		Fix:    "Use a supported format or none.",
-		New: eachForm(func(m *Message, v *Verdict) {
+		New: eachElicitation("form", func(m *Message, v *Verdict) {
 			names := map[string]bool{}
 			eachProperty(m, func(name string, p jsonrpc.Value, path string) {
 				names[name] = true
@@ -184,14 +184,14 @@ var rulesClient = []Rule{
 		Text:   "The URL of an elicitation is an https URL, except in development. What looks like credentials in it is an observation.",
 		Source: "D-E:client/elicitation#safe-url-handling",
 		Fix:    "Link to a page that signs the user in.",
-		New:    eachURL(safeURL),
+		New:    eachElicitation("url", safeURL),
 	},
 	{
 		ID: "cli-14", Class: "should", In: "D-E", Side: "server", Transport: "any",
 		Text:   "A form has no URL to click in its message, titles or descriptions.",
 		Source: "D-E:client/elicitation#safe-url-handling",
 		Fix:    "Use URL mode for links.",
-		New: eachForm(func(m *Message, v *Verdict) {
+		New: eachElicitation("form", func(m *Message, v *Verdict) {
 			judge := func(text jsonrpc.Value, path string) {
 				if found := links.FindString(whole(text)); found != "" && !isExample(found) {
 					v.Violate(m.Method, path, "a URL to click: "+found)
@@ -213,10 +213,14 @@ var rulesClient = []Rule{
 	},
 }
 
-// eachForm returns New for a rule about elicitations with a form.
-func eachForm(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
+// eachElicitation returns New for a rule about elicitations in a mode: form or url.
+func eachElicitation(mode string, judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		if m.Revision == jsonrpc.Rev20250618 || modeOf(m.Parameters()) == "form" { // 2025-06-18 has no modes
+		own := modeOf(m.Parameters())
+		if m.Revision == jsonrpc.Rev20250618 {
+			own = "form" // it has no modes
+		}
+		if own == mode {
 			v.clean(func() { judge(m, v) })
 		}
 	}, "request elicitation/create")
@@ -234,15 +238,6 @@ func needURL(elicitation jsonrpc.Value, v *Verdict, subject, path string) {
 	if !valid && !isMasked(value) {
 		v.Violate(subject, path+".url", string(value))
 	}
-}
-
-// eachURL returns New for a rule about elicitations with a URL.
-func eachURL(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
-	return each(func(m *Message, v *Verdict) {
-		if modeOf(m.Parameters()) == "url" {
-			v.clean(func() { judge(m, v) })
-		}
-	}, "request elicitation/create")
 }
 
 // eachProperty calls judge for each property of a form.
@@ -379,10 +374,9 @@ func safeURL(m *Message, v *Verdict) {
 	if err != nil || u.Scheme == "" {
 		return // see cli-04
 	}
-	host := u.Hostname()
-	switch development := host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost"); {
-	case u.Scheme == "https" || development:
-	case isMasked(host):
+	switch {
+	case u.Scheme == "https" || isLoopback(u):
+	case isMasked(u.Hostname()):
 		v.Skip("the host is masked")
 	default:
 		v.Violate(m.Method, m.root()+".url", string(value))

@@ -53,24 +53,22 @@ var rulesDeprecated = []Rule{
 		Text:   "Messages are in a dialect that is not MCP: mcpVersion in initialize, or methods such as tools/invoke, tools/changed, shutdown and exit.",
 		Source: "A-E:schema",
 		Fix:    "Follow the schema of the specification.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.revision = "" // that of the dialect is none
-				for i := range e.Parts {
-					m := e.Of(i)
-					params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
-					method, known := jsonrpc.LookupMethod(m.Method)
-					switch {
-					case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
-						v.Violate("mcpVersion", "", "a member of another dialect")
-					case known && method.In(jsonrpc.Dialect) && !inRevisions(method):
-						v.Violate(m.Method, "$.method", "a method of another dialect")
-					case m.Method != "":
-						v.Hold()
-					}
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			v.revision = "" // that of the dialect is none
+			for i := range e.Parts {
+				m := e.Of(i)
+				params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
+				method, known := jsonrpc.LookupMethod(m.Method)
+				switch {
+				case params.Get("mcpVersion") != nil || result.Get("mcpVersion") != nil:
+					v.Violate("mcpVersion", "", "a member of another dialect")
+				case known && method.In(jsonrpc.Dialect) && !slices.ContainsFunc(revisions, method.In):
+					v.Violate(m.Method, "$.method", "a method of another dialect")
+				case m.Method != "":
+					v.Hold()
 				}
-			}}
-		},
+			}
+		}),
 	},
 	{
 		ID: "dep-05", Class: "observation", In: "A-E", Side: "server", Transport: "any",
@@ -98,16 +96,6 @@ var rulesDeprecated = []Rule{
 			v.Check(q.kind != "register", "", "", "Dynamic Client Registration is deprecated")
 		}),
 	},
-}
-
-// inRevisions reports whether a method exists in a revision of the specification.
-func inRevisions(m jsonrpc.Method) bool {
-	for _, r := range letters {
-		if m.In(r) {
-			return true
-		}
-	}
-	return false
 }
 
 // spelled are known names of members, by their letters.
@@ -148,7 +136,6 @@ func spelling(m *Message, v *Verdict) {
 	if m.Kind == jsonrpc.Request {
 		body, path = m.Parameters(), m.root()
 	}
-	wrong := false
 	var check func(object jsonrpc.Value, place string)
 	check = func(object jsonrpc.Value, place string) {
 		if !object.IsObject() {
@@ -158,21 +145,18 @@ func spelling(m *Message, v *Verdict) {
 			if string(name) == "annotations" && strings.HasSuffix(place, "[*]") {
 				check(value, place+".annotations")
 			} else if known := spelledAs(name); known != "" && known != string(name) && object.Get(known) == nil {
-				wrong = true
 				v.Violate(string(name), path+place+"."+string(name), "instead of "+known)
 			}
 		}
 	}
-	check(body, "")
-	for _, list := range spelledLists {
-		if elements := m.Member(list); elements.IsArray() {
-			place := "." + list + "[*]"
-			for _, one := range elements.Each {
-				check(one, place)
+	v.clean(func() {
+		check(body, "")
+		for _, list := range spelledLists {
+			if elements := m.Member(list); elements.IsArray() {
+				for _, one := range elements.Each {
+					check(one, "."+list+"[*]")
+				}
 			}
 		}
-	}
-	if !wrong {
-		v.Hold()
-	}
+	})
 }

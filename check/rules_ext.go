@@ -11,7 +11,6 @@ import (
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/mcptap/mcptap/tap/session"
 )
 
 const (
@@ -109,22 +108,7 @@ var rulesExtension = []Rule{
 		Text:   "A task is cancelled with tasks/cancel, not with notifications/cancelled.",
 		Source: pageTasks + "#task-cancellation",
 		Fix:    "Send tasks/cancel.",
-		New: func(*Session) Hooks {
-			tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
-			return Hooks{
-				Watch: func(m *Message) {
-					if m.Kind == jsonrpc.Response && m.ResultType == "task" {
-						tasks.Put(m.Part.Call, true)
-					}
-				},
-				On: []string{onCancelled},
-				Message: func(m *Message, v *Verdict) {
-					if _, ok := tasks.Get(m.Part.Call); ok || m.Part.Role == session.RoleCancel {
-						v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
-					}
-				},
-			}
-		},
+		New:    cancelledAsTask(func(m *Message) bool { return m.ResultType == "task" }),
 	},
 	{
 		ID: "ext-07", Class: "must", In: "E", Side: "client", Transport: "http",

@@ -35,7 +35,23 @@ var rulesFeature = []Rule{
 		Text:   "A tool name is unique in the server, and from 2025-11-25 on has 1 to 128 characters of A-Z a-z 0-9 _ - .",
 		Source: "D-E:server/tools#tool-names",
 		Fix:    "Rename the tool.",
-		New:    each(toolNames, "result tools/list"),
+		New: each(func(m *Message, v *Verdict) {
+			seen := map[string]bool{}
+			for _, tool := range m.Member("tools").Each {
+				value := tool.Get("name")
+				name := value.Decoded()
+				switch {
+				case value.Class() != '"': // see feat-01 and type-03
+				case !toolName.MatchString(name) && (m.Revision == "" || m.Revision >= jsonrpc.Rev20251125):
+					v.Violate(name, "$.result.tools[*].name", string(value))
+				case seen[name]:
+					v.Violate(name, "$.result.tools[*].name", string(value)+" occurs twice")
+				default:
+					v.Hold()
+				}
+				seen[name] = true
+			}
+		}, "result tools/list"),
 	},
 	{
 		ID: "feat-04", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
@@ -209,7 +225,25 @@ var rulesFeature = []Rule{
 		Text:   "All pages of one list have the same cacheScope.",
 		Source: "E:server/utilities/caching#interaction-with-pagination",
 		Fix:    "Set the scope per list, not per page.",
-		New:    sameScope,
+		New: func(s *Session) Hooks {
+			scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
+			return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
+				method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
+				if scope != "public" && scope != "private" {
+					return // see feat-18
+				}
+				if cursor := m.Request.Param("cursor"); cursor != nil {
+					if before, ok := scopes.Get(cursorKey(method, cursor)); ok {
+						v.Check(scope == before, method, "$.result.cacheScope", fmt.Sprintf("%s after %s", scope, before))
+					} else {
+						v.Skip("the page before it is not known")
+					}
+				}
+				if next := m.Member("nextCursor"); next.Class() == '"' {
+					scopes.Put(cursorKey(method, next), scope)
+				}
+			}}
+		},
 	},
 	{
 		ID: "feat-21", Class: "client-breaking", In: "E", Side: "server", Transport: "any",
@@ -340,25 +374,6 @@ var rulesFeature = []Rule{
 
 // toolName matches the names that the specification recommends.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-
-// toolNames judges feat-03.
-func toolNames(m *Message, v *Verdict) {
-	seen := map[string]bool{}
-	for _, tool := range m.Member("tools").Each {
-		value := tool.Get("name")
-		name := value.Decoded()
-		switch {
-		case value.Class() != '"': // see feat-01 and type-03
-		case !toolName.MatchString(name) && (m.Revision == "" || m.Revision >= jsonrpc.Rev20251125):
-			v.Violate(name, "$.result.tools[*].name", string(value))
-		case seen[name]:
-			v.Violate(name, "$.result.tools[*].name", string(value)+" occurs twice")
-		default:
-			v.Hold()
-		}
-		seen[name] = true
-	}
-}
 
 // structuredAsText judges feat-06.
 func structuredAsText(m *Message, v *Verdict) {
@@ -523,38 +538,13 @@ func issuedCursors(s *Session) Hooks {
 	}}
 }
 
-// sameScope judges feat-19.
-func sameScope(s *Session) Hooks {
-	scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
-	return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
-		method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
-		if scope != "public" && scope != "private" {
-			return // see feat-18
-		}
-		if cursor := m.Request.Param("cursor"); cursor != nil {
-			if before, ok := scopes.Get(cursorKey(method, cursor)); ok {
-				v.Check(scope == before, method, "$.result.cacheScope", fmt.Sprintf("%s after %s", scope, before))
-			} else {
-				v.Skip("the page before it is not known")
-			}
-		}
-		if next := m.Member("nextCursor"); next.Class() == '"' {
-			scopes.Put(cursorKey(method, next), scope)
-		}
-	}}
-}
-
 // isToken matches the tokens of RFC 9110.
 var isToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // headerAnnotations judges feat-21.
 func headerAnnotations(m *Message, d definition, v *Verdict) {
 	path, names := d.path+".inputSchema", map[string]bool{}
-	if len(d.Value) > maxParams {
-		v.Skip("the definition is too large")
-		return
-	}
-	complete := walkSchema(d.Get("inputSchema"), true, 0, func(schema jsonrpc.Value, fixed bool) {
+	d.walk(v, "inputSchema", func(schema jsonrpc.Value, fixed bool) {
 		value := schema.Get("x-mcp-header")
 		if value == nil {
 			return
@@ -572,9 +562,6 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 		}
 		names[strings.ToLower(name)] = true
 	})
-	if !complete {
-		v.Skip("the schema is nested too deep")
-	}
 }
 
 // isHeaderType reports whether values of a type can be sent in a header field. A property
@@ -593,26 +580,17 @@ func isHeaderType(t jsonrpc.Value) bool {
 
 // networkReferences judges feat-22.
 func networkReferences(m *Message, d definition, v *Verdict) {
-	if len(d.Value) > maxParams {
-		v.Skip("the definition is too large")
-		return
-	}
 	for _, member := range []string{"inputSchema", "outputSchema"} {
-		ids := map[string]bool{}
-		walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
-			if id := schema.Get("$id").Decoded(); id != "" {
-				ids[strings.TrimSuffix(id, "#")] = true
-			}
+		ids, refs := map[string]bool{}, []string{}
+		d.walk(v, member, func(schema jsonrpc.Value, _ bool) {
+			ids[strings.TrimSuffix(schema.Get("$id").Decoded(), "#")] = true
+			refs = append(refs, schema.Get("$ref").Decoded())
 		})
-		complete := walkSchema(d.Get(member), false, 0, func(schema jsonrpc.Value, _ bool) {
-			ref := schema.Get("$ref").Decoded()
+		for _, ref := range refs {
 			to, _, _ := strings.Cut(ref, "#")
 			if s := scheme(to); (s == "http" || s == "https" || strings.HasPrefix(to, "//")) && !ids[to] {
 				v.Violate(d.name, d.path+"."+member, "a $ref to another document: "+ref)
 			}
-		})
-		if !complete {
-			v.Skip("the schema is nested too deep")
 		}
 	}
 }

@@ -69,15 +69,8 @@ var rulesFlow = []Rule{
 		Source: "A-D:basic/utilities/progress#behavior-requirements; E:basic/patterns/progress#behavior-requirements",
 		Fix:    "Send progress only when the request has a token, and echo it unchanged.",
 		New: each(func(m *Message, v *Verdict) {
-			switch token := m.Param("progressToken"); {
-			case token.Class() != '"' && !isInteger(token): // see flow-01
-			case m.Part.Role == session.RoleProgress:
-				v.Hold()
-			case m.Part.Role != session.RoleUnmatched:
-			case !m.Session.Start || m.Session.Gap:
-				v.Skip("requests from before the recording are not known")
-			default:
-				v.Violate("", "$.params.progressToken", "no request has this token: "+string(token))
+			if token := m.Param("progressToken"); token.Class() == '"' || isInteger(token) { // else flow-01
+				m.refers(v, session.RoleProgress, "$.params.progressToken", "no request has this token", token)
 			}
 		}, onProgress),
 	},
@@ -101,16 +94,8 @@ var rulesFlow = []Rule{
 		Source: sourceCancelled,
 		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
 		New: each(func(m *Message, v *Verdict) {
-			id := m.Param("requestId")
-			switch {
-			case id == nil || m.Revision == jsonrpc.Rev20260728 && m.Lane == tap.ToClient: // see flow-07 and flow-08
-			case m.Part.Role == session.RoleCancel:
-				v.Hold()
-			case m.Part.Role != session.RoleUnmatched:
-			case !m.Session.Start || m.Session.Gap:
-				v.Skip("requests from before the recording are not known")
-			default:
-				v.Violate("", "$.params.requestId", "no request of the sender has this id: "+string(id))
+			if id := m.Param("requestId"); id != nil && (m.Revision != jsonrpc.Rev20260728 || m.Lane != tap.ToClient) { // else flow-07 and flow-08
+				m.refers(v, session.RoleCancel, "$.params.requestId", "no request of the sender has this id", id)
 			}
 		}, onCancelled),
 	},
@@ -143,7 +128,9 @@ var rulesFlow = []Rule{
 		Text:   "A request that became a task is cancelled with tasks/cancel, not notifications/cancelled.",
 		Source: "D:basic/utilities/cancellation#behavior-requirements; schema CancelledNotificationParams",
 		Fix:    "Send tasks/cancel with the id of the task.",
-		New:    taskCancelled,
+		New: cancelledAsTask(func(m *Message) bool {
+			return m.Part.Role == session.RoleInterim && m.Request != nil && m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil
+		}),
 	},
 	{
 		ID: "flow-11", Class: "must", In: "A-E", Side: "server", Transport: "any",
@@ -183,7 +170,23 @@ var rulesFlow = []Rule{
 		Text:   "A log message is below the level last set with logging/setLevel.",
 		Source: "schema SetLevelRequest",
 		Fix:    "Filter by the level that was set.",
-		New:    levelObserved,
+		New: func(*Session) Hooks {
+			level := -1 // none was set
+			return Hooks{
+				Watch: func(m *Message) {
+					if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
+						level = slices.Index(logLevels, m.Request.Param("level").Decoded())
+					}
+				},
+				On: []string{onLog},
+				Message: func(m *Message, v *Verdict) {
+					own := m.Param("level").Decoded()
+					if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
+						v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
+					}
+				},
+			}
+		},
 	},
 	{
 		ID: "flow-14", Class: "must", In: "E", Side: "server", Transport: "any",
@@ -199,7 +202,7 @@ var rulesFlow = []Rule{
 		Fix:    "Redact secrets before logging.",
 		New: each(func(m *Message, v *Verdict) {
 			if what, known := findCredential(m.Params, v); known {
-				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", "looks like a credential: "+what)
+				v.Check(what == "", m.Param("logger").Decoded(), "$.params.data", "looks like a credential, "+what)
 			}
 		}, onLog),
 	},
@@ -209,16 +212,10 @@ var rulesFlow = []Rule{
 		Source: "schema ProgressNotification, ProgressNotificationParams",
 		Fix:    "Send numbers, not strings or percentages with a sign.",
 		New: each(func(m *Message, v *Verdict) {
-			progress, total := m.Param("progress"), m.Param("total")
-			if progress.Class() == '0' && (total == nil || total.Class() == '0') {
-				v.Hold()
-			}
-			if progress.Class() != '0' {
-				v.Violate("progress", "$.params.progress", describe(progress))
-			}
-			if total != nil && total.Class() != '0' {
-				v.Violate("total", "$.params.total", string(total))
-			}
+			v.clean(func() {
+				v.need(m.Param("progress"), aNumber, "progress", "$.params.progress")
+				v.want(m.Param("total"), aNumber, "total", "$.params.total")
+			})
 		}, onProgress),
 	},
 	{
@@ -453,41 +450,35 @@ func silentAfterCancel(*Session) Hooks {
 	}
 }
 
-// taskCancelled judges flow-10.
-func taskCancelled(*Session) Hooks {
-	tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
-	return Hooks{
-		Watch: func(m *Message) {
-			if m.Kind == jsonrpc.Response && m.Part.Role == session.RoleInterim && m.Request != nil &&
-				m.Request.Param("task") != nil && m.Outcome().Get("task", "taskId") != nil {
-				tasks.Put(m.Part.Call, true)
-			}
-		},
-		On: []string{onCancelled},
-		Message: func(m *Message, v *Verdict) {
-			if _, ok := tasks.Get(m.Part.Call); m.Part.Role == session.RoleCancel || ok {
-				v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
-			}
-		},
+// refers judges whether a notification with a role refers to a request, by a value.
+func (m *Message) refers(v *Verdict, role session.Role, path, words string, value jsonrpc.Value) {
+	switch {
+	case m.Part.Role != role && m.Part.Role != session.RoleUnmatched:
+	case m.Part.Role != role && (!m.Session.Start || m.Session.Gap):
+		v.Skip("requests from before the recording are not known")
+	default:
+		v.CheckValue(m.Part.Role == role, "", path, words, value)
 	}
 }
 
-// levelObserved judges flow-13.
-func levelObserved(*Session) Hooks {
-	level := -1 // none was set
-	return Hooks{
-		Watch: func(m *Message) {
-			if m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == "logging/setLevel" {
-				level = slices.Index(logLevels, m.Request.Param("level").Decoded())
-			}
-		},
-		On: []string{onLog},
-		Message: func(m *Message, v *Verdict) {
-			own := m.Param("level").Decoded()
-			if i := slices.Index(logLevels, own); i >= 0 && level >= 0 {
-				v.Check(i >= level, m.Param("logger").Decoded(), "$.params.level", own+" instead of "+logLevels[level])
-			}
-		},
+// cancelledAsTask returns New for a rule that requests which became tasks, as some results show, are
+// not cancelled by a notification.
+func cancelledAsTask(shows func(result *Message) bool) func(*Session) Hooks {
+	return func(*Session) Hooks {
+		tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
+		return Hooks{
+			Watch: func(m *Message) {
+				if m.Kind == jsonrpc.Response && shows(m) {
+					tasks.Put(m.Part.Call, true)
+				}
+			},
+			On: []string{onCancelled},
+			Message: func(m *Message, v *Verdict) {
+				if _, ok := tasks.Get(m.Part.Call); ok || m.Part.Role == session.RoleCancel {
+					v.CheckValue(!ok, m.aboutRequest(), "$.params.requestId", "the request became a task", m.Param("requestId"))
+				}
+			},
+		}
 	}
 }
 

@@ -195,7 +195,21 @@ var rulesHTTP = []Rule{
 		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
 		Source: sourceSessions,
 		Fix:    "Answer 404, not 400 or 200.",
-		New:    deadSession,
+		New: func(s *Session) Hooks {
+			dead := uint64(0) // the frame that ended the session
+			return streamable(func(x *Exchange, v *Verdict) {
+				if !x.byServer() || Field(x.Request, sessionField) == nil {
+					return
+				}
+				status := x.Response.Status
+				switch {
+				case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
+					v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
+				case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
+					dead = x.Heads[1]
+				}
+			})(s)
+		},
 	},
 	{
 		ID: "http-24", Class: "must", In: "B-D", Side: "client", Transport: "http",
@@ -326,7 +340,25 @@ var rulesHTTP = []Rule{
 		Text:   "A server that supports no version before 2026-07-28 issues no session id.",
 		Source: "E:basic/transports/streamable-http#earlier-streamable-http-revisions",
 		Fix:    "Do not set Mcp-Session-Id.",
-		New:    modernOnly,
+		New: func(s *Session) Hooks {
+			only := false // server/discover lists modern versions only
+			hooks := streamable(func(x *Exchange, v *Verdict) {
+				if only && x.byServer() {
+					v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
+				}
+			})(s)
+			hooks.Watch = func(m *Message) {
+				versions := m.Member("supportedVersions")
+				if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
+					return
+				}
+				only = true
+				for _, version := range versions.Each {
+					only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
+				}
+			}
+			return hooks
+		},
 	},
 	{
 		ID: "http-39", Class: "observation", In: "E", Side: "client", Transport: "http",
@@ -351,26 +383,24 @@ var rulesHTTP = []Rule{
 		Text:   "There is no access token in the query of a request URI. Other names that look like keys are an observation.",
 		Source: "B-D:basic/authorization#token-requirements; E:basic/authorization/index#token-requirements; RFC 6750 s2.3",
 		Fix:    "Repeat the field Authorization in every request.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.Request == nil || x.Session.Number == 0 {
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.Request == nil || x.Session.Number == 0 {
+				return
+			}
+			_, query, _ := strings.Cut(x.Request.Target, "?")
+			for part := range strings.SplitSeq(query, "&") {
+				name, _, _ := strings.Cut(part, "=")
+				switch lower := strings.ToLower(name); {
+				case lower == "access_token":
+					v.Violate(name, "", "a token in the query")
+					return
+				case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
+					v.Observe(name, "", "may be a key in the query")
 					return
 				}
-				_, query, _ := strings.Cut(x.Request.Target, "?")
-				for part := range strings.SplitSeq(query, "&") {
-					name, _, _ := strings.Cut(part, "=")
-					switch lower := strings.ToLower(name); {
-					case lower == "access_token":
-						v.Violate(name, "", "a token in the query")
-						return
-					case slices.Contains([]string{"api_key", "apikey", "api-key", "token", "auth_token", "key"}, lower):
-						v.Observe(name, "", "may be a key in the query")
-						return
-					}
-				}
-				v.Hold()
-			}}
-		},
+			}
+			v.Hold()
+		}),
 	},
 	{
 		ID: "http-46", Class: "must", In: "B-E", Side: "client", Transport: "http",
@@ -436,16 +466,14 @@ var rulesHTTP = []Rule{
 		Text:   "A server on another machine answers authorized requests over plain HTTP.",
 		Source: "C-D:basic/authorization#communication-security; E:basic/authorization/security-considerations#communication-security; RFC 6750 s5.3",
 		Fix:    "Serve HTTPS.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
-					return
-				}
-				if upstream := x.Session.upstream(v); upstream != nil {
-					v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
-				}
-			}}
-		},
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
+				return
+			}
+			if upstream := x.Session.upstream(v); upstream != nil {
+				v.Check(upstream.Scheme != "http" || isLoopback(upstream), upstream.Host, "", "plain HTTP: "+origin(upstream))
+			}
+		}),
 	},
 	{
 		ID: "http-55", Class: "observation", In: "A-E", Side: "server", Transport: "http",
@@ -475,16 +503,14 @@ var rulesHTTP = []Rule{
 		Text:   "A body is cut: it ends before its Content-Length, or a chunked body has no last chunk.",
 		Source: "RFC 9112 s8",
 		Fix:    "Look at the side that closed first; check the timeouts and size limits of proxies.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if x.End == nil {
-					return
-				}
-				first, _, _ := strings.Cut(x.End.Error, ";")
-				cut := x.End.By == "server" && strings.HasSuffix(first, "within the response") || x.End.By == "client" && strings.HasSuffix(first, "within the request")
-				v.Check(!cut, x.End.By, "", first)
-			}}
-		},
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if x.End == nil {
+				return
+			}
+			first, _, _ := strings.Cut(x.End.Error, ";")
+			cut := x.End.By == "server" && strings.HasSuffix(first, "within the response") || x.End.By == "client" && strings.HasSuffix(first, "within the request")
+			v.Check(!cut, x.End.By, "", first)
+		}),
 	},
 }
 
@@ -544,23 +570,6 @@ func sessionIDSent(s *Session) Hooks {
 			return
 		}
 		v.Violate(sessionField, "", "missing on "+x.Request.Method)
-	})(s)
-}
-
-// deadSession judges http-23.
-func deadSession(s *Session) Hooks {
-	dead := uint64(0) // the frame that ended the session
-	return streamable(func(x *Exchange, v *Verdict) {
-		if !x.byServer() || Field(x.Request, sessionField) == nil {
-			return
-		}
-		status := x.Response.Status
-		switch {
-		case dead != 0 && x.Heads[0] > dead && status < 500 && !slices.Contains([]int{401, 403, 405, 429}, status):
-			v.Check(status == 404, x.Request.Method, "", fmt.Sprintf("%d instead of 404 after a DELETE", status))
-		case dead == 0 && x.Request.Method == "DELETE" && status/100 == 2:
-			dead = x.Heads[1]
-		}
 	})(s)
 }
 
@@ -696,27 +705,6 @@ func contradictionRefused(s *Session) Hooks {
 				broken.Put(m.Entry.Frame.Exchange, [2]string{f[0], strings.Clone(wrong)})
 				return
 			}
-		}
-	}
-	return hooks
-}
-
-// modernOnly judges http-37.
-func modernOnly(s *Session) Hooks {
-	only := false // server/discover lists modern versions only
-	hooks := streamable(func(x *Exchange, v *Verdict) {
-		if only && x.byServer() {
-			v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
-		}
-	})(s)
-	hooks.Watch = func(m *Message) {
-		versions := m.Member("supportedVersions")
-		if m.Request == nil || m.Request.Method != "server/discover" || !versions.IsArray() {
-			return
-		}
-		only = true
-		for _, version := range versions.Each {
-			only = only && jsonrpc.EraOf(jsonrpc.Revision(version.Decoded())) == jsonrpc.Modern
 		}
 	}
 	return hooks

@@ -87,18 +87,16 @@ var rulesStream = []Rule{
 		Text:   "An event has an id, or a request has Last-Event-ID: streams cannot be resumed in 2026-07-28.",
 		Source: "E:basic/transports/streamable-http#receiving-messages; E:changelog#major-changes",
 		Fix:    "Leave event ids out.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				switch {
-				case e.Revision() != jsonrpc.Rev20260728:
-				case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
-					v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
-				case e.Frame.Form == tap.FormEvent:
-					event := tap.ParseServerSentEvent(e.Frame.Raw)
-					v.Check(!event.HasID, "id", "", "an event has the id "+event.ID)
-				}
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			switch {
+			case e.Revision() != jsonrpc.Rev20260728:
+			case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
+				v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
+			case e.Frame.Form == tap.FormEvent:
+				event := tap.ParseServerSentEvent(e.Frame.Raw)
+				v.Check(!event.HasID, "id", "", "an event has the id "+event.ID)
+			}
+		}),
 	},
 	{
 		ID: "http-41", Class: "observation", In: "E", Side: "server", Transport: "http",
@@ -164,7 +162,24 @@ var rulesStream = []Rule{
 		Text:   "An event stream is silent for longer than 60 seconds without a comment line; intermediaries and clients cut idle connections.",
 		Source: "E:basic/transports/streamable-http#receiving-messages",
 		Fix:    "Send a comment line every 15 to 30 s.",
-		New:    silentStream,
+		New: func(s *Session) Hooks {
+			last := bounded.Map[uint64, time.Duration]{Max: maxStreams} // by exchange
+			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+				begins := e.Event.Name == tap.EventResponse && mediaType(&e.Event) == eventStream
+				at, open := last.Get(e.Frame.Exchange)
+				over := e.Event.Name == tap.EventEnd && open
+				if !begins && !over && e.Frame.Form != tap.FormEvent {
+					return
+				}
+				if open {
+					silence := e.Frame.At - at
+					v.Check(silence <= time.Minute, e.Exchange.Method, "", fmt.Sprintf("silent for %v", silence.Round(time.Second)))
+				}
+				if last.Put(e.Frame.Exchange, e.Frame.At); over {
+					last.Delete(e.Frame.Exchange)
+				}
+			}}
+		},
 	},
 }
 
@@ -469,26 +484,6 @@ func eventForm(s *Session) Hooks {
 			v.Hold() // see http-49 for the last one
 		default:
 			v.Violate("", "$", "not a message: "+string(data))
-		}
-	}}
-}
-
-// silentStream judges http-53.
-func silentStream(s *Session) Hooks {
-	last := bounded.Map[uint64, time.Duration]{Max: maxStreams} // by exchange
-	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-		begins := e.Event.Name == tap.EventResponse && mediaType(&e.Event) == eventStream
-		at, open := last.Get(e.Frame.Exchange)
-		over := e.Event.Name == tap.EventEnd && open
-		if !begins && !over && e.Frame.Form != tap.FormEvent {
-			return
-		}
-		if open {
-			silence := e.Frame.At - at
-			v.Check(silence <= time.Minute, e.Exchange.Method, "", fmt.Sprintf("silent for %v", silence.Round(time.Second)))
-		}
-		if last.Put(e.Frame.Exchange, e.Frame.At); over {
-			last.Delete(e.Frame.Exchange)
 		}
 	}}
 }

@@ -24,23 +24,21 @@ var rulesInit = []Rule{
 		Text:   "The params of initialize have a string protocolVersion, an object capabilities, and clientInfo with string name and version.",
 		Source: "A-D:basic/lifecycle#initialization; schema InitializeRequest",
 		Fix:    "Fill in all three members; empty capabilities are {}.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				if eachHandshake(e, func(m *jsonrpc.Message) {
-					params := jsonrpc.Value(m.Params)
-					rev := params.Get("protocolVersion").Decoded()
-					if v.revision = anyLegacy; isHandshakeVersion(rev) {
-						v.revision = jsonrpc.Revision(rev)
-					}
-					legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params.Get("_meta"), "protocolVersion") == nil // else init-12
-					if m.Kind == jsonrpc.Request && legacy {
-						judgeHandshake(v, "$.params", params, "clientInfo")
-					}
-				}) {
-					v.Skip("the message is too large to be read")
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			if eachHandshake(e, func(m *jsonrpc.Message) {
+				params := jsonrpc.Value(m.Params)
+				rev := params.Get("protocolVersion").Decoded()
+				if v.revision = anyLegacy; isHandshakeVersion(rev) {
+					v.revision = jsonrpc.Revision(rev)
 				}
-			}}
-		},
+				legacy := isHandshakeVersion(rev) || rev == "" && metaOf(params.Get("_meta"), "protocolVersion") == nil // else init-12
+				if m.Kind == jsonrpc.Request && legacy {
+					judgeHandshake(v, "$.params", params, "clientInfo")
+				}
+			}) {
+				v.Skip("the message is too large to be read")
+			}
+		}),
 	},
 	{
 		ID: "init-03", Class: "client-breaking", In: "A-D", Side: "server", Transport: "any",
@@ -58,24 +56,22 @@ var rulesInit = []Rule{
 		Text:   "protocolVersion in initialize is not a known revision, or it is 2026-07-28, which has no initialize.",
 		Source: "E:changelog#major-changes 2",
 		Fix:    "Send a published revision; open a conversation of 2026-07-28 without initialize.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				v.revision = anyLegacy
-				eachHandshake(e, func(m *jsonrpc.Message) {
-					path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
-					if m.Kind == jsonrpc.Response {
-						path, params = "$.result.protocolVersion", jsonrpc.Value(m.Result)
-					}
-					switch version := params.Get("protocolVersion").Decoded(); {
-					case version == "": // init-02, init-03
-					case isHandshakeVersion(version) || version == preRelease:
-						v.Hold()
-					default:
-						v.Observe("", path, "not a version with a handshake: "+version)
-					}
-				})
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			v.revision = anyLegacy
+			eachHandshake(e, func(m *jsonrpc.Message) {
+				path, params := "$.params.protocolVersion", jsonrpc.Value(m.Params)
+				if m.Kind == jsonrpc.Response {
+					path, params = "$.result.protocolVersion", jsonrpc.Value(m.Result)
+				}
+				switch version := params.Get("protocolVersion").Decoded(); {
+				case version == "": // init-02, init-03
+				case isHandshakeVersion(version) || version == preRelease:
+					v.Hold()
+				default:
+					v.Observe("", path, "not a version with a handshake: "+version)
+				}
+			})
+		}),
 	},
 	{
 		ID: "init-05", Class: "observation", In: "A-D", Side: "client", Transport: "any",
@@ -314,22 +310,14 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 // judgeHandshake judges the members that both messages of a handshake have.
 func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	found := from.Members("protocolVersion", "capabilities", party)
-	ok := true
-	check := func(value jsonrpc.Value, kind byte, path string) {
-		if value.Class() != kind {
-			ok = false
-			v.Violate("initialize", path, describe(value))
+	v.clean(func() {
+		v.need(found["protocolVersion"], aString, "initialize", path+".protocolVersion")
+		v.need(found["capabilities"], anObject, "initialize", path+".capabilities")
+		if v.need(found[party], anObject, "initialize", path+"."+party) {
+			v.need(found[party].Get("name"), aString, "initialize", path+"."+party+".name")
+			v.need(found[party].Get("version"), aString, "initialize", path+"."+party+".version")
 		}
-	}
-	check(found["protocolVersion"], '"', path+".protocolVersion")
-	check(found["capabilities"], '{', path+".capabilities")
-	if check(found[party], '{', path+"."+party); found[party].IsObject() {
-		check(found[party].Get("name"), '"', path+"."+party+".name")
-		check(found[party].Get("version"), '"', path+"."+party+".version")
-	}
-	if ok {
-		v.Hold()
-	}
+	})
 }
 
 // anyLegacy stands for the revisions with a handshake where it is not known which one is in
@@ -341,7 +329,7 @@ const preRelease = "2024-10-07"
 
 // isHandshakeVersion reports whether a version is a revision with a handshake.
 func isHandshakeVersion(version string) bool {
-	return slices.Contains(jsonrpc.Revisions[:4], jsonrpc.Revision(version))
+	return slices.Contains(revisions[:4], jsonrpc.Revision(version))
 }
 
 // initializeFirst judges init-01. Before the handshake the revision of a message is not known,
@@ -454,12 +442,11 @@ func initializeAnswered(*Session) Hooks {
 // isNewer reports whether a method is newer than a revision.
 func isNewer(method string, rev jsonrpc.Revision) bool {
 	known, ok := jsonrpc.LookupMethod(method)
-	published := jsonrpc.Revisions[:5]
-	at := slices.Index(published, rev)
+	at := indexOf(rev)
 	if !ok || at < 0 {
 		return false
 	}
-	return !slices.ContainsFunc(published[:at+1], known.In) && slices.ContainsFunc(published[at+1:], known.In)
+	return !slices.ContainsFunc(revisions[:at+1], known.In) && slices.ContainsFunc(revisions[at+1:], known.In)
 }
 
 // isRemoved reports whether a method that is sent on a lane is one that 2026-07-28 removed.
@@ -468,5 +455,5 @@ func isRemoved(method string, lane tap.Lane) bool {
 	if method == "notifications/progress" {
 		return lane == tap.ToServer
 	}
-	return slices.ContainsFunc(jsonrpc.Revisions[:4], known.In) && !known.In(jsonrpc.Rev20260728) && !known.In(jsonrpc.ExtTasks)
+	return slices.ContainsFunc(revisions[:4], known.In) && !known.In(jsonrpc.Rev20260728) && !known.In(jsonrpc.ExtTasks)
 }

@@ -21,7 +21,21 @@ var rulesRPC = []Rule{
 		Text:   `Every message (in 2025-03-26 every member of a batch) is a JSON object whose jsonrpc is exactly the string "2.0".`,
 		Source: "A:basic/messages; B-E:basic/index#messages; JSON-RPC 2.0 s4, s5",
 		Fix:    `Put "jsonrpc":"2.0" (a string) into every message.`,
-		New:    each(versionOfJSONRPC, "message", "invalid"),
+		New: each(func(m *Message, v *Verdict) {
+			text := m.Envelope()
+			if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
+				v.Violate("", "$", "an empty batch: []")
+				return
+			}
+			if !text.IsObject() {
+				return // an embedded request, or not a message at all: see stdio-01 and http-49
+			}
+			if m.Kind == jsonrpc.Invalid && (len(text.Members("id", "method", "result", "error")) == 0 || !jsonrpc.Valid(text, jsonrpc.MaxDepth)) {
+				return // the same
+			}
+			got := text.Get("jsonrpc")
+			v.Check(got.Decoded() == "2.0", "", "$.jsonrpc", describe(got))
+		}, "message", "invalid"),
 	},
 	{
 		ID: "rpc-02", Class: "must@B-E observation@A", In: "A-E", Side: "both", Transport: "any",
@@ -83,7 +97,22 @@ var rulesRPC = []Rule{
 		Text:   "The id of a request differs from that of each request of the client that still waits for its response.",
 		Source: "E:basic/index#requests",
 		Fix:    "Take ids from one counter; release an id only after its response.",
-		New:    idsInFlight,
+		New: func(s *Session) Hooks {
+			given := givenUp()
+			return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
+				if m.Path != "$" {
+					return
+				}
+				switch cancelled := given.take(m); {
+				case m.Part.Clash == session.Ref{} || cancelled:
+					v.Hold()
+				case s.Transport != "stdio":
+					v.Skip("several clients may share the session")
+				default:
+					v.Violate("", "$.id", "that of a request that is still open: "+string(m.ID))
+				}
+			}}
+		},
 	},
 	{
 		ID: "rpc-07", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
@@ -171,24 +200,22 @@ var rulesRPC = []Rule{
 		Text:   "Nothing is sent in reply to a notification: a POST of notifications that is accepted gets no JSON-RPC body.",
 		Source: "B-E:basic/index#notifications; A: JSON-RPC 2.0 s4.1",
 		Fix:    "Return nothing from notification handlers.",
-		New: func(*Session) Hooks {
-			return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-				if !x.Has(tap.ToServer, jsonrpc.Notification) || x.Has(tap.ToServer, jsonrpc.Request, jsonrpc.Response, jsonrpc.ErrorResponse, jsonrpc.Invalid) ||
-					x.Response == nil || x.Response.Status >= 300 || x.Response.Status < 200 {
+		New: eachExchange(func(x *Exchange, v *Verdict) {
+			if !x.Has(tap.ToServer, jsonrpc.Notification) || x.Has(tap.ToServer, jsonrpc.Request, jsonrpc.Response, jsonrpc.ErrorResponse, jsonrpc.Invalid) ||
+				x.Response == nil || x.Response.Status >= 300 || x.Response.Status < 200 {
+				return
+			}
+			for _, c := range x.Carried {
+				if c.Lane == tap.ToServer {
+					v.frame = c.Frame
+				} else if c.Role == session.RoleOrphan {
+					v.frame = c.Frame
+					v.Violate(x.Carried[0].Method, "", "a reply to a notification: "+c.Kind.String())
 					return
 				}
-				for _, c := range x.Carried {
-					if c.Lane == tap.ToServer {
-						v.frame = c.Frame
-					} else if c.Role == session.RoleOrphan {
-						v.frame = c.Frame
-						v.Violate(x.Carried[0].Method, "", "a reply to a notification: "+c.Kind.String())
-						return
-					}
-				}
-				v.Hold()
-			}}
-		},
+			}
+			v.Hold()
+		}),
 	},
 	{
 		ID: "rpc-13", Class: "must", In: "A-E", Side: "both", Transport: "any",
@@ -231,7 +258,19 @@ var rulesRPC = []Rule{
 		Text:   "An error response has no id, or a null id. No id is legal in 2025-11-25 and later if the request could not be read, and from 2025-03-26 in the body of an HTTP refusal.",
 		Source: "D-E:basic/index#error-responses; B-D:basic/transports#sending-messages-to-the-server; schema JSONRPCError/JSONRPCErrorResponse; observed: TypeScript SDK cannot match it and the call times out, Go SDK closes the connection",
 		Fix:    "Answer with the id of the request whenever it could be read, and do not answer notifications.",
-		New:    errorWithoutID,
+		New: func(*Session) Hooks {
+			var unread [tap.Lanes]bool // whether the last message of a lane could not be read
+			watch := func(m *Message) { unread[m.Lane] = m.Kind == jsonrpc.Invalid }
+			return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
+				switch id := m.Top("id"); {
+				case id == nil && m.Entry.Status() >= 400 && m.Revision != jsonrpc.Rev20241105,
+					id == nil && unread[other(m.Lane)] && m.Revision >= jsonrpc.Rev20251125:
+					v.Hold()
+				default:
+					v.Check(id != nil && id.Class() != 'n', "", "$.id", describe(id))
+				}
+			}}
+		},
 	},
 	{
 		ID: "rpc-17", Class: "client-breaking@C-E observation@A", In: "A,C-E", Side: "both", Transport: "any",
@@ -289,14 +328,8 @@ var rulesRPC = []Rule{
 				if text == nil {
 					return
 				}
-				found := false
-				w.twice = func(name []byte) {
-					found = true
-					v.Violate(m.Subject(), w.path(), "two members with this name: "+string(name))
-				}
-				if w.value(text); !found {
-					v.Hold()
-				}
+				w.twice = func(name []byte) { v.Violate(m.Subject(), w.path(), "two members with this name: "+string(name)) }
+				v.clean(func() { w.value(text) })
 			}}
 		},
 	},
@@ -454,50 +487,49 @@ var rulesRPC = []Rule{
 		Text:   "An unknown method is answered with -32601. Requests before the initialization and HTTP refusals are exempt.",
 		Source: "JSON-RPC 2.0 s5.1; exemption E:basic/transports/stdio#backward-compatibility",
 		Fix:    "Let the default case of the dispatcher answer -32601.",
-		New:    unknownMethodError,
+		New: func(s *Session) Hooks {
+			initialized := false
+			watch := func(m *Message) {
+				initialized = initialized || m.Kind == jsonrpc.Response && (m.Part.Method == "initialize" || isModern(s))
+			}
+			return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
+				if m.Request == nil || m.Entry.Status() >= 400 && m.ErrorCode != "-32601" {
+					return
+				}
+				if _, known := jsonrpc.LookupMethod(m.Request.Method); known {
+					return
+				}
+				if s.Start && !initialized {
+					v.Skip("it came before the initialization")
+					return
+				}
+				v.Check(m.ErrorCode == "-32601", m.Request.Method, "$.error.code", m.ErrorCode+" instead of -32601")
+			}}
+		},
 	},
 	{
 		ID: "rpc-33", Class: "observation", In: "A-E", Side: "both", Transport: "any",
 		Text:   "A message is larger than common limits: 4 MiB for the body of a POST (TypeScript SDK), 10 MiB for a line (TypeScript SDK).",
 		Source: "observed: TypeScript SDK answers 413, or ends the connection; Go SDK takes lines of 16 MiB",
 		Fix:    "Page the list, or return a resource link instead of the data.",
-		New: func(*Session) Hooks {
-			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
-				limit := 10 << 20
-				switch {
-				case len(e.Parts) == 0:
-					return
-				case e.Frame.Form == tap.FormBody && e.Frame.Lane == tap.ToServer:
-					limit = 4 << 20
-				case e.Frame.Form != tap.FormLine:
-					return
-				}
-				size := max(e.Frame.Size, int64(len(e.Frame.Raw)))
-				if size <= int64(limit) {
-					v.Hold()
-					return
-				}
-				v.Observe(e.Parts[0].Method, "", fmt.Sprintf("%d bytes", size))
-			}}
-		},
+		New: eachFrame(func(e *session.Entry, v *Verdict) {
+			limit := 10 << 20
+			switch {
+			case len(e.Parts) == 0:
+				return
+			case e.Frame.Form == tap.FormBody && e.Frame.Lane == tap.ToServer:
+				limit = 4 << 20
+			case e.Frame.Form != tap.FormLine:
+				return
+			}
+			size := max(e.Frame.Size, int64(len(e.Frame.Raw)))
+			if size <= int64(limit) {
+				v.Hold()
+				return
+			}
+			v.Observe(e.Parts[0].Method, "", fmt.Sprintf("%d bytes", size))
+		}),
 	},
-}
-
-// versionOfJSONRPC judges rpc-01.
-func versionOfJSONRPC(m *Message, v *Verdict) {
-	text := m.Envelope()
-	if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
-		v.Violate("", "$", "an empty batch: []")
-		return
-	}
-	if !text.IsObject() {
-		return // an embedded request, or not a message at all: see stdio-01 and http-49
-	}
-	if m.Kind == jsonrpc.Invalid && (len(text.Members("id", "method", "result", "error")) == 0 || !jsonrpc.Valid(text, jsonrpc.MaxDepth)) {
-		return // the same
-	}
-	got := text.Get("jsonrpc")
-	v.Check(got.Decoded() == "2.0", "", "$.jsonrpc", describe(got))
 }
 
 // describe returns a value as it is written, and says that it is missing if it is.
@@ -613,39 +645,6 @@ func (g *givenUpIDs) take(m *Message) bool {
 	return cancelled
 }
 
-// idsInFlight judges rpc-06.
-func idsInFlight(s *Session) Hooks {
-	given := givenUp()
-	return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
-		if m.Path != "$" {
-			return
-		}
-		switch cancelled := given.take(m); {
-		case m.Part.Clash == session.Ref{} || cancelled:
-			v.Hold()
-		case s.Transport != "stdio":
-			v.Skip("several clients may share the session")
-		default:
-			v.Violate("", "$.id", "that of a request that is still open: "+string(m.ID))
-		}
-	}}
-}
-
-// errorWithoutID judges rpc-16.
-func errorWithoutID(*Session) Hooks {
-	var unread [tap.Lanes]bool // whether the last message of a lane could not be read
-	watch := func(m *Message) { unread[m.Lane] = m.Kind == jsonrpc.Invalid }
-	return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
-		switch id := m.Top("id"); {
-		case id == nil && m.Entry.Status() >= 400 && m.Revision != jsonrpc.Rev20241105,
-			id == nil && unread[other(m.Lane)] && m.Revision >= jsonrpc.Rev20251125:
-			v.Hold()
-		default:
-			v.Check(id != nil && id.Class() != 'n', "", "$.id", describe(id))
-		}
-	}}
-}
-
 // eachModernError returns New for a rule about the codes of errors in 2026-07-28. Older
 // servers may answer a request of that revision with any code.
 func eachModernError(judge func(code int, m *Message, v *Verdict)) func(*Session) Hooks {
@@ -706,25 +705,4 @@ func methodIsKnown(m *Message, v *Verdict) {
 // hasPrivate reports whether capabilities declare experimental ones or extensions.
 func hasPrivate(capabilities jsonrpc.Value) bool {
 	return !isEmpty(capabilities.Get("experimental")) || !isEmpty(capabilities.Get("extensions"))
-}
-
-// unknownMethodError judges rpc-32.
-func unknownMethodError(s *Session) Hooks {
-	initialized := false
-	watch := func(m *Message) {
-		initialized = initialized || m.Kind == jsonrpc.Response && (m.Part.Method == "initialize" || isModern(s))
-	}
-	return Hooks{Watch: watch, On: []string{"error"}, Message: func(m *Message, v *Verdict) {
-		if m.Request == nil || m.Entry.Status() >= 400 && m.ErrorCode != "-32601" {
-			return
-		}
-		if _, known := jsonrpc.LookupMethod(m.Request.Method); known {
-			return
-		}
-		if s.Start && !initialized {
-			v.Skip("it came before the initialization")
-			return
-		}
-		v.Check(m.ErrorCode == "-32601", m.Request.Method, "$.error.code", m.ErrorCode+" instead of -32601")
-	}}
 }

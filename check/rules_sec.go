@@ -56,7 +56,7 @@ var rulesSecurity = []Rule{
 				body, path = m.Error, "$.error"
 			}
 			if what, known := findCredential(body, v); known {
-				v.Check(what == "", m.Subject(), path, "looks like a credential: "+what)
+				v.Check(what == "", m.Subject(), path, "looks like a credential, "+what)
 			}
 		}, "message"),
 	},

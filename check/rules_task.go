@@ -80,7 +80,25 @@ var rulesTask = []Rule{
 			"That the task was not terminal shows in a later tasks/get.",
 		Source: "D:basic/utilities/tasks#result-retrieval, #related-task-metadata",
 		Fix:    "Block until the task is terminal and add the metadata.",
-		New:    blockingResult,
+		New: func(*Session) Hooks {
+			answered := bounded.Map[taskKey, uint64]{Max: maxKnown} // the frame of the result
+			return Hooks{On: []string{"result tasks/result", "result tasks/get"}, Message: func(m *Message, v *Verdict) {
+				id := m.Request.Param("taskId")
+				key := taskOf(m.Lane, id)
+				switch {
+				case key.id == "" || !m.Outcome().IsObject():
+				case m.Request.Method == "tasks/result":
+					answered.Put(key, m.Entry.Frame.Seq)
+					got := relatedTask(m.Outcome())
+					v.Check(sameValue(got, id), "tasks/result", "$.result._meta", "not the taskId of the request: "+describe(got))
+				default:
+					frame, ok := answered.Get(key)
+					if status := m.Member("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
+						v.Check(isTerminal(status), "tasks/get", "$.result.status", status+" after the result")
+					}
+				}
+			}}
+		},
 	},
 	{
 		ID: "task-06", Class: "must", In: "D", Side: "both", Transport: "any",
@@ -307,27 +325,6 @@ func terminalForGood(s *Session) Hooks {
 				v.Violate(m.Subject(), path+".status", now.status+" after "+before.status)
 			default:
 				v.Skip("the order of two messages is not known")
-			}
-		}
-	}}
-}
-
-// blockingResult judges task-05.
-func blockingResult(*Session) Hooks {
-	answered := bounded.Map[taskKey, uint64]{Max: maxKnown} // the frame of the result
-	return Hooks{On: []string{"result tasks/result", "result tasks/get"}, Message: func(m *Message, v *Verdict) {
-		id := m.Request.Param("taskId")
-		key := taskOf(m.Lane, id)
-		switch {
-		case key.id == "" || !m.Outcome().IsObject():
-		case m.Request.Method == "tasks/result":
-			answered.Put(key, m.Entry.Frame.Seq)
-			got := relatedTask(m.Outcome())
-			v.Check(sameValue(got, id), "tasks/result", "$.result._meta", "not the taskId of the request: "+describe(got))
-		default:
-			frame, ok := answered.Get(key)
-			if status := m.Member("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
-				v.Check(isTerminal(status), "tasks/get", "$.result.status", status+" after the result")
 			}
 		}
 	}}

@@ -2,7 +2,6 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -39,19 +38,11 @@ var rulesType = []Rule{
 		Source: "schema Tool, Prompt, Resource, ResourceTemplate; observed: null makes the TypeScript SDK reject the whole list",
 		Fix:    "Configure the serializer to leave out nulls.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
-			judge := func(value jsonrpc.Value, list, path string) {
-				for name, member := range value.Members(optionalMembers(m.Revision, list)...) {
-					if isNull(member) {
-						v.Violate(d.name, path+"."+name, "null")
-					}
+			eachMember(m, d, optionalMembers, func(path string, value jsonrpc.Value) {
+				if isNull(value) {
+					v.Violate(d.name, path, "null")
 				}
-			}
-			judge(d.Value, d.list, d.path)
-			if d.list == "prompts/list" {
-				for _, a := range d.Get("arguments").Each {
-					judge(a, "argument", d.path+".arguments[*]")
-				}
-			}
+			})
 		}, onLists...),
 	},
 	{
@@ -60,19 +51,11 @@ var rulesType = []Rule{
 		Source: "schema BaseMetadata, Tool, Prompt, Resource; observed: a number as name or description makes the TypeScript and Go SDKs reject the whole tools/list",
 		Fix:    "Convert the value to a string.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
-			judge := func(value jsonrpc.Value, list, path string) {
-				for name, member := range value.Members(stringMembers(m.Revision, list)...) {
-					if !isNull(member) { // see type-02, feat-01 and type-10
-						v.want(member, aString, d.name, path+"."+name)
-					}
+			eachMember(m, d, stringMembers, func(path string, value jsonrpc.Value) {
+				if !isNull(value) { // see type-02, feat-01 and type-10
+					v.want(value, aString, d.name, path)
 				}
-			}
-			judge(d.Value, d.list, d.path)
-			if d.list == "prompts/list" {
-				for _, a := range d.Get("arguments").Each {
-					judge(a, "argument", d.path+".arguments[*]")
-				}
-			}
+			})
 		}, onLists...),
 	},
 	{
@@ -203,17 +186,11 @@ var rulesType = []Rule{
 			if members == nil || !knownType(m.Revision, b) {
 				return // see feat-10
 			}
-			ok := true
-			for _, member := range members {
-				value := b.Get(member.name)
-				if value == nil || strings.IndexByte(member.class, value.Class()) < 0 {
-					v.need(value, member.class, m.Subject(), b.path+"."+member.name)
-					ok = false
+			v.clean(func() {
+				for _, member := range members {
+					v.need(b.Get(member.name), member.class, m.Subject(), b.path+"."+member.name)
 				}
-			}
-			if ok {
-				v.Hold()
-			}
+			})
 		}),
 	},
 	{
@@ -287,6 +264,21 @@ var rulesType = []Rule{
 			})
 		}, "request tools/list", "request prompts/list", "request resources/list", "request resources/templates/list", "request tools/call", "request prompts/get"),
 	},
+}
+
+// eachMember calls judge for some members of a definition, and of the arguments of a prompt.
+func eachMember(m *Message, d definition, some func(rev jsonrpc.Revision, list string) []string, judge func(path string, value jsonrpc.Value)) {
+	for name, value := range d.Members(some(m.Revision, d.list)...) {
+		judge(d.path+"."+name, value)
+	}
+	if d.list != "prompts/list" {
+		return
+	}
+	for _, argument := range d.Get("arguments").Each {
+		for name, value := range argument.Members(some(m.Revision, "argument")...) {
+			judge(d.path+".arguments[*]."+name, value)
+		}
+	}
 }
 
 // optionalMembers returns the optional members of a definition in a list, or of the argument

@@ -60,48 +60,42 @@ const maxShapes = 1024
 // with these names. The type declarations from which they are generated are right.
 var errata = map[string]func(definition map[string]any){
 	// Numbers in a form are not only integers.
-	"ElicitResult": func(d map[string]any) { replaceInteger(d) },
+	"ElicitResult": func(d map[string]any) { eachPart(d, replaceInteger) },
 	// null and numbers with a fraction are JSON too.
 	"JSONValue": func(d map[string]any) {
-		replaceInteger(d)
+		eachPart(d, replaceInteger)
 		d["anyOf"] = append(d["anyOf"].([]any), map[string]any{"type": "null"})
 	},
 }
 
-// removeFormats removes formats, which are annotations.
-func removeFormats(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, ok := v["format"].(string); ok {
-			delete(v, "format")
-		}
-		for _, inner := range v {
-			removeFormats(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			removeFormats(inner)
+// removeFormat removes the format, which is an annotation, of a part of a schema.
+func removeFormat(part map[string]any) {
+	if _, ok := part["format"].(string); ok {
+		delete(part, "format")
+	}
+}
+
+// replaceInteger replaces the type integer in the list of types of a part of a schema by number.
+func replaceInteger(part map[string]any) {
+	types, _ := part["type"].([]any)
+	for i, t := range types {
+		if t == "integer" {
+			types[i] = "number"
 		}
 	}
 }
 
-// replaceInteger replaces the type integer in a list of types by number.
-func replaceInteger(v any) {
+// eachPart calls f for a schema and the objects in it.
+func eachPart(v any, f func(part map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
-		if types, ok := v["type"].([]any); ok {
-			for i, t := range types {
-				if t == "integer" {
-					types[i] = "number"
-				}
-			}
-		}
+		f(v)
 		for _, inner := range v {
-			replaceInteger(inner)
+			eachPart(inner, f)
 		}
 	case []any:
 		for _, inner := range v {
-			replaceInteger(inner)
+			eachPart(inner, f)
 		}
 	}
 }
@@ -126,7 +120,7 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
 	}
 	s.valid.Max = maxShapes
-	removeFormats(root)
+	eachPart(root, removeFormat)
 	s.distinguish(root)
 	// The limits of numbers are 0 and 1, which a shape covers.
 	s.texts, s.numbers = false, false

@@ -21,9 +21,8 @@ type shaper struct {
 
 // distinguish collects what a schema, or a part of it, distinguishes.
 func (s *shaper) distinguish(schema any) {
-	switch v := schema.(type) {
-	case map[string]any:
-		for key, inner := range v {
+	eachPart(schema, func(part map[string]any) {
+		for key, inner := range part {
 			switch key {
 			case "const":
 				s.constant(inner)
@@ -39,13 +38,8 @@ func (s *shaper) distinguish(schema any) {
 			case "uniqueItems":
 				s.texts, s.numbers = true, true
 			}
-			s.distinguish(inner)
 		}
-	case []any:
-		for _, inner := range v {
-			s.distinguish(inner)
-		}
-	}
+	})
 }
 
 // constant adds a constant. All values of other types are distinguished anyway.

@@ -233,21 +233,65 @@ var rulesSchema = []Rule{
 		Text:   "If a tool has an outputSchema, its results without isError have a structuredContent that conforms to it.",
 		Source: "C-E:server/tools#output-schema",
 		Fix:    "Return structuredContent as the schema describes it, or correct the schema.",
-		New:    each(outputConforms, "result tools/call"),
+		New: each(func(m *Message, v *Verdict) {
+			result := m.Outcome()
+			if m.IsError || result.Get("task") != nil || m.ResultType == "input_required" || m.ResultType == "task" {
+				return
+			}
+			tool := m.definition(v, m.Request.Params)
+			schema := tool.Get("outputSchema")
+			if !schema.IsObject() {
+				return
+			}
+			value := result.Get("structuredContent")
+			if value == nil {
+				v.Violate(m.Subject(), "$.result.structuredContent", "missing")
+				return
+			}
+			conforms(m, v, schema, value, "$.result.structuredContent")
+		}, "result tools/call"),
 	},
 	{
 		ID: "feat-08", Class: "observation", In: "A-E", Side: "client", Transport: "any",
 		Text:   "The arguments of a tools/call conform to the inputSchema of the tool.",
 		Source: "A-E:server/tools#calling-tools",
 		Fix:    "Compare the arguments with the schema of the tool; the model may have seen another version of it.",
-		New:    each(argumentsConform, "request tools/call"),
+		New: each(func(m *Message, v *Verdict) {
+			tool := m.definition(v, m.Parameters())
+			schema := tool.Get("inputSchema")
+			if !schema.IsObject() {
+				return
+			}
+			value := m.Param("arguments")
+			if value == nil {
+				value = jsonrpc.Value("{}")
+			}
+			if !value.IsObject() {
+				return // see type-16
+			}
+			conforms(m, v, schema, value, "$.params.arguments")
+		}, "request tools/call"),
 	},
 	{
 		ID: "cli-10", Class: "should", In: "C-E", Side: "client", Transport: "any",
 		Text:   "The content of an accepted form conforms to the requestedSchema.",
 		Source: "C-E:client/elicitation",
 		Fix:    "Validate the form before it is sent.",
-		New:    each(formConforms, "result elicitation/create"),
+		New: each(func(m *Message, v *Verdict) {
+			content, schema := m.Member("content"), m.Request.Param("requestedSchema")
+			if m.Member("action").Decoded() != "accept" || !content.IsObject() {
+				return
+			}
+			if !schema.IsObject() {
+				v.Skip("the requestedSchema is not known")
+				return
+			}
+			path := "$.result.content"
+			if m.Path != "$" {
+				path = m.Path + ".content"
+			}
+			conforms(m, v, schema, content, path)
+		}, "result elicitation/create"),
 	},
 }
 
@@ -330,57 +374,4 @@ func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
 		return nil
 	}
 	return tool
-}
-
-// outputConforms judges feat-05.
-func outputConforms(m *Message, v *Verdict) {
-	result := m.Outcome()
-	if m.IsError || result.Get("task") != nil || m.ResultType == "input_required" || m.ResultType == "task" {
-		return
-	}
-	tool := m.definition(v, m.Request.Params)
-	schema := tool.Get("outputSchema")
-	if !schema.IsObject() {
-		return
-	}
-	value := result.Get("structuredContent")
-	if value == nil {
-		v.Violate(m.Subject(), "$.result.structuredContent", "missing")
-		return
-	}
-	conforms(m, v, schema, value, "$.result.structuredContent")
-}
-
-// argumentsConform judges feat-08.
-func argumentsConform(m *Message, v *Verdict) {
-	tool := m.definition(v, m.Parameters())
-	schema := tool.Get("inputSchema")
-	if !schema.IsObject() {
-		return
-	}
-	value := m.Param("arguments")
-	if value == nil {
-		value = jsonrpc.Value("{}")
-	}
-	if !value.IsObject() {
-		return // see type-16
-	}
-	conforms(m, v, schema, value, "$.params.arguments")
-}
-
-// formConforms judges cli-10.
-func formConforms(m *Message, v *Verdict) {
-	content, schema := m.Member("content"), m.Request.Param("requestedSchema")
-	if m.Member("action").Decoded() != "accept" || !content.IsObject() {
-		return
-	}
-	if !schema.IsObject() {
-		v.Skip("the requestedSchema is not known")
-		return
-	}
-	path := "$.result.content"
-	if m.Path != "$" {
-		path = m.Path + ".content"
-	}
-	conforms(m, v, schema, content, path)
 }

@@ -122,6 +122,9 @@ func (e *engine) unanswered(w *where, p *pair) {
 	if p.b.answered() {
 		f.class, f.kind, f.what = Behaviour, Added, "has a response"
 		answered, lost, v = p.b, p.a, &f.b
+		if e.opt.Lost != nil && !lost.refused {
+			f.class = Timing // the recorded client did not wait for it
+		}
 	} else if how := lost.ending(); how != "" {
 		f.what = how
 	}

@@ -3,6 +3,7 @@ package diff
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,50 @@ func Presets() []string {
 		names = append(names, "@"+p.name)
 	}
 	return names
+}
+
+// Suggest returns the presets that would exclude all differences of class [Behaviour], none
+// if there are others.
+func (r *Report) Suggest() (names []string) {
+	if r.Counts[Behaviour] == 0 || r.Left[Behaviour] > 0 {
+		return nil
+	}
+	var all [presetCount]*preset
+	for i := range presets {
+		all[i] = presetNamed(presets[i].name)
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		if d.Class != Behaviour {
+			continue
+		}
+		name := d.preset(&all)
+		if name == "" {
+			return nil
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// preset returns the name of the first of all presets that would exclude a difference, ""
+// for none.
+func (d *Difference) preset(all *[presetCount]*preset) string {
+	a, errA := jsontree.Parse([]byte(d.Old))
+	b, errB := jsontree.Parse([]byte(d.New))
+	if d.Kind != Changed || errA != nil || errB != nil || d.OldSize > len(d.Old) || d.NewSize > len(d.New) {
+		return ""
+	}
+	for i, p := range all {
+		var but [presetCount]*preset
+		but[i] = p
+		if sameBut(&but, a, b) {
+			return "@" + p.name
+		}
+	}
+	return ""
 }
 
 // presetNamed returns a preset with its expression compiled, nil if there is none.

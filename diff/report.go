@@ -194,7 +194,9 @@ type Options struct {
 	Marked bool
 	// Lost are requests of the first session that were not sent in the second, or whose
 	// response the client did not receive, each with a reason or "". They are
-	// [Breaking], even if a response was recorded, such as a truncated body.
+	// [Breaking], even if a response was recorded, such as a truncated body. If Lost is not
+	// nil, the second session is a replay of the first: a response to a call that had none,
+	// and was not refused, is [Timing].
 	Lost map[session.Ref]string
 	// Slower and Ratio are the thresholds for durations, absolute and relative. A
 	// duration differs if it exceeds both. The defaults are [DefaultSlower] and

@@ -8,6 +8,7 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A number in a definition that is only spelled differently is reported as such.
@@ -100,6 +101,20 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 		r := compare(t, web, ended, Options{})
 		if got := !strings.Contains(told(r), "result has a response"); got != same {
 			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
+		}
+	}
+}
+
+// In a replay, a call may have a response that the recorded client did not wait for.
+func TestResponseThatWasNotAwaited(t *testing.T) {
+	const script = "\nrev 2025-11-25\n> tools/call {\"name\":\"f\"}\nb< {\"content\":[]}"
+	for _, c := range []struct {
+		lost map[session.Ref]string
+		want Class
+	}{{nil, Behaviour}, {map[session.Ref]string{}, Timing}} {
+		r, _ := compareScript(t, script, Options{Lost: c.lost})
+		if worst, any := r.Worst(); !any || worst != c.want {
+			t.Errorf("%v, %v, want %v:\n%s", worst, any, c.want, told(r))
 		}
 	}
 }

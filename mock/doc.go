@@ -46,4 +46,7 @@
 // foreign Host or Origin (403), an unknown MCP-Protocol-Version (400), a request without a
 // session id (400) or for an ended session (404), and header fields of 2026-07-28 that differ
 // from the body (400).
+//
+// A request to which the tap itself responded, since the server could not be reached or the
+// request was refused, is not part of the recording that is played.
 package mock

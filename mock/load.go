@@ -152,6 +152,8 @@ type exchange struct {
 	why        replay.Condition
 	claimed    bool
 	closed     bool // one side has closed the WebSocket
+	// unsent reports that the tap itself responded: the request did not reach the server.
+	unsent bool
 	// held are the frames before the session is known, early those of a response that began
 	// before the request had ended.
 	held, early []held
@@ -267,6 +269,9 @@ func (l *loader) exchange(e *session.Entry) {
 	if e.Session != 0 {
 		x.session = e.Session
 	}
+	if x.unsent || l.unsent(x, e) {
+		return
+	}
 	// A response may begin before its request has ended, as where the server refuses a body by
 	// its head. It is played after the request.
 	response := f.Lane == tap.ToClient || isAnswer(&e.Event)
@@ -292,6 +297,19 @@ func (l *loader) exchange(e *session.Entry) {
 			l.page(x)
 		}
 	}
+}
+
+// unsent removes an exchange if an event shows that the tap itself responded to it, as it does if
+// the server cannot be reached.
+func (l *loader) unsent(x *exchange, e *session.Entry) bool {
+	if !isAnswer(&e.Event) || e.Event.By != "tap" {
+		return false
+	}
+	x.unsent, x.held, x.early = true, nil, nil
+	if b := l.building[x.session]; b != nil {
+		b.b.Refuse(&x.Exchange)
+	}
+	return true
 }
 
 // late adds the frames of an early response.
@@ -473,7 +491,7 @@ func (l *loader) page(x *exchange) {
 func (l *loader) recording() *Recording {
 	for _, number := range slices.Sorted(maps.Keys(l.open)) {
 		x := l.open[number]
-		if l.late(x); x.session == 0 {
+		if l.late(x); x.session == 0 && !x.unsent {
 			l.page(x)
 		}
 	}

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // sdkOptions are those of the demo's client: it answers what it is asked as then.

@@ -180,3 +180,45 @@ func TestServerDeletesAgain(t *testing.T) {
 		}
 	}
 }
+
+// A 502 of the tap is not a response of the server: without it, a request that came before its
+// body, after it or whole is as good as not recorded.
+func TestServerPlaysNoResponseOfTheTap(t *testing.T) {
+	const (
+		call    = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"late"}}`
+		initial = ">%[1]d " + opening + "\n"
+		head    = `.%[1]d {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Content-Length","%[2]d"]]}
+`
+		inside = `.%[1]d {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Mcp-Session-Id","s"]]}
+`
+		refused = `.%[1]d {"event":"response","status":502,"by":"tap","header":[["Content-Type","text/plain"],["Content-Length","5"]]}
+<%[1]d gone!
+`
+		end = `.%[1]d {"event":"end","by":"tap","error":"the server could not be reached"}
+`
+	)
+	var text strings.Builder
+	for i, form := range []string{
+		head + refused + end,
+		head + refused + initial + end,
+		head + initial + refused + end,
+		head + initial + `.%[1]d {"event":"response","status":200,"header":[["Content-Type","application/json"],["Mcp-Session-Id","s"]]}
+<%[1]d {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}
+.%[1]d {"event":"end","by":"server"}
+`,
+		inside + refused + ">%[1]d " + call + "\n" + end,
+		inside + ">%[1]d " + call + "\n" + refused,
+	} {
+		fmt.Fprintf(&text, form, i+1, len(opening))
+	}
+	rec := loaded(t, crossed(t, text.String()), replay.Options{Pace: replay.Instant})
+	if n := rec.Requests(); n != 1 {
+		t.Errorf("%d requests are played", n)
+	}
+	_, url := served(t, rec, ServerOptions{})
+	id := begun(t, url, "/mcp")
+	res, body := ask(t, url, said{"POST", "/mcp", []string{id, current}, call})
+	if res.StatusCode != 200 || !strings.Contains(body, "no recorded response for tools/call late") {
+		t.Errorf("a call that never reached the server: %s %q", res.Status, body)
+	}
+}

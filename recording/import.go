@@ -32,6 +32,36 @@ func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name stri
 		return "", err
 	}
 	h := r.Head().Header
+	if err := o.change(&h, dir, name, opt); err != nil {
+		return "", err
+	}
+	return writeText(ctx, dir, h, r)
+}
+
+// ImportRecording copies a recording to a directory, and returns its path there.
+func (o *Opener) ImportRecording(ctx context.Context, dir, name string, opt ImportOptions) (string, error) {
+	rec, err := store.Open(name)
+	if err != nil {
+		return "", err
+	}
+	rec.SetMaxRaw(math.MaxInt64)
+	info, err := rec.Info()
+	if err != nil {
+		return "", err
+	}
+	h := info.Header
+	if err := o.change(&h, dir, name, opt); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, store.FileName(h))
+	return path, Copy(ctx, path, h, rec, nil)
+}
+
+// change changes the header of a recording that is imported into a directory.
+func (o *Opener) change(h *tap.Header, dir, name string, opt ImportOptions) error {
 	if opt.NewID {
 		h.ID = ""
 	}
@@ -39,13 +69,10 @@ func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name stri
 		h.Label = opt.Label
 	}
 	if h.ID != "" && !IsID(h.ID) {
-		return "", &text.Error{Problem: fmt.Sprintf("invalid id %.200q: want eight hex digits", h.ID), Hint: "use --new-id"}
+		return &text.Error{Problem: fmt.Sprintf("invalid id %.200q: want eight hex digits", h.ID), Hint: "use --new-id"}
 	}
-	o.complete(&h, name)
-	if err := checkFree(dir, h.ID); err != nil {
-		return "", err
-	}
-	return writeText(ctx, dir, h, r)
+	o.complete(h, name)
+	return checkFree(dir, h.ID)
 }
 
 // fromText makes a temporary recording of a text, and sets its head.
@@ -134,11 +161,9 @@ func openText(name string) (*os.File, text.Reader, error) {
 // newTextReader reads the head of a text, whose name is for messages.
 func newTextReader(in io.Reader, name string) (text.Reader, error) {
 	r, err := text.NewReader(in)
-	if err != nil && strings.EqualFold(filepath.Ext(name), ".har") {
-		err = &text.Error{
-			Problem: "HTTP Archives cannot be read",
-			Hint:    "export the recording as .ndjson or .txtar instead",
-		}
+	what := map[string]string{".har": "HTTP Archives", ".otlp": "OpenTelemetry traces"}[strings.ToLower(filepath.Ext(name))]
+	if err != nil && what != "" {
+		err = &text.Error{Problem: what + " cannot be read", Hint: text.ExportHint}
 	}
 	return r, err
 }

@@ -168,6 +168,22 @@ func IsText(name string) bool {
 	return err != nil || bytes.IndexByte(head, 0) < 0
 }
 
+// IsRecording reports whether a file is one, by its extension or its first bytes.
+func IsRecording(name string) bool { return isRegular(name) && !IsText(name) && !IsBundle(name) }
+
+// Texts returns the paths of the texts in a directory, by name: files with the extension
+// of an export.
+func Texts(dir string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if ext := filepath.Ext(path); (ext == ".ndjson" || ext == ".txtar") && IsText(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
 // IsBundle reports whether a file is a zip archive, which bundles are.
 func IsBundle(name string) bool {
 	if !isRegular(name) {

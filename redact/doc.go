@@ -15,7 +15,8 @@
 //     URLs and connection strings. See shapes.txt.
 //   - What a user's [Rule] matches.
 //   - Further occurrences of these values, and in a second pass earlier ones. Values that
-//     may be ordinary words are exempt; see known.go.
+//     may be ordinary words are exempt, except those of a Rule where they stand alone;
+//     see known.go. [Redactor.Kept] lists the exempt ones that occur.
 //   - Values in the contexts of contexts.go: SQL, XML, YAML, commands, sentences.
 //
 // Values that only look like secrets are kept: code that reads a value, a placeholder such

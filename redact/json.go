@@ -92,6 +92,7 @@ func (w *walker) scalar(start, end int, s scope) {
 	rule := ""
 	switch {
 	case token[0] != '-' && token[0]-'0' > 9: // true, false or null
+		w.r.used[s.secret] = true
 		return
 	case s.secret != "" && (s.number || longNumber(token)):
 		rule = s.secret
@@ -127,7 +128,9 @@ func (w *walker) object(s scope) {
 		}
 		start, end := w.token()
 		name := string(decoded(w.src[start:end]).text)
+		w.r.name = true
 		w.text(start, end, scope{}) // a name may hold a secret too
+		w.r.name = false
 		w.space()
 		w.at++ // :
 		w.space()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/bits"
 	"net/url"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -18,10 +19,12 @@ const (
 )
 
 // A form is a searched text: a value, the digits of a number, or a part of a value without
-// characters that are escaped, which only indicates that the value may occur.
+// characters that are escaped, which only indicates that the value may occur. A word counts
+// only if it stands alone. If it is kept, it is not replaced, only noted.
 type form struct {
 	text         string
 	number, sign bool
+	word, kept   bool
 }
 
 // A known holds the values that other rules found. They are searched for everywhere.
@@ -82,6 +85,24 @@ func (k *known) addNumber(token []byte, text bool) {
 	k.rebuild()
 }
 
+// addWord adds a value that may be an ordinary word, and reports whether it is new.
+func (k *known) addWord(v string, kept bool) bool {
+	if k.values[v] || len(v) < 2 || len(k.values) >= maxKnown || k.bytes+len(v) > maxKnownBytes {
+		return false
+	}
+	if k.values == nil {
+		k.values = map[string]bool{}
+	}
+	k.values[v] = true
+	k.bytes += len(v)
+	k.list = append(k.list, form{text: v, word: true, kept: kept})
+	if !kept {
+		k.sign(v)
+	}
+	k.rebuild()
+	return true
+}
+
 func (k *known) add(value []byte) {
 	k.addNumber(value, true)
 	v := string(value)
@@ -98,13 +119,18 @@ func (k *known) add(value []byte) {
 		k.bytes += len(u)
 		k.list = append(k.list, form{text: u})
 	}
+	k.sign(v)
+	k.addInside(value)
+	k.rebuild()
+}
+
+// sign adds the part of a value that is not escaped.
+func (k *known) sign(v string) {
 	if part := longestWord(v); len(part) < 4 {
 		k.hidden = true
 	} else if part != v {
 		k.list = append(k.list, form{text: part, sign: true})
 	}
-	k.addInside(value)
-	k.rebuild()
 }
 
 // rebuild rebuilds the automaton if it lacks too many forms.
@@ -156,6 +182,9 @@ func longestWord(s string) (longest string) {
 // is reports whether a match of the automaton, which ignores case, is the form. Digits must
 // not be part of another number or of a word.
 func (f *form) is(text []byte, start, end int) bool {
+	if f.word && !standsAlone(text, start, end) {
+		return false
+	}
 	return !f.sign && string(text[start:end]) == f.text && (f.text[0] > '9' || !isFigures(text[start:end]) || isNumber(text, start, end))
 }
 
@@ -173,12 +202,20 @@ func isNumber(text []byte, start, end int) bool {
 	return !joins(start-1, start-2) && !joins(end, end+1)
 }
 
-// each calls fn with each occurrence of a value, and whether it is a number.
-func (k *known) each(text []byte, fn func(start, end int, number bool)) {
+// standsAlone reports whether a word is not part of another one.
+func standsAlone(text []byte, start, end int) bool {
+	joins := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	before, _ := utf8.DecodeLastRune(text[:start])
+	after, _ := utf8.DecodeRune(text[end:])
+	return !joins(before) && !joins(after)
+}
+
+// each calls fn with each occurrence of a value.
+func (k *known) each(text []byte, fn func(start, end int, f *form)) {
 	if k.auto != nil {
 		k.auto.each(text, func(w int32, start, end int) {
 			if f := &k.list[w]; f.is(text, start, end) {
-				fn(start, end, f.number)
+				fn(start, end, f)
 			}
 		})
 	}
@@ -186,7 +223,7 @@ func (k *known) each(text []byte, fn func(start, end int, number bool)) {
 		f := &k.list[k.built+i]
 		occurrences(text, f.text, func(start, end int) {
 			if f.is(text, start, end) {
-				fn(start, end, f.number)
+				fn(start, end, f)
 			}
 		})
 	}

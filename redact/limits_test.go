@@ -1,7 +1,9 @@
 package redact
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,7 +38,7 @@ func TestMorePlacesThanAreRemembered(t *testing.T) {
 func TestValuesThatAreKnownAgain(t *testing.T) {
 	for value, known := range map[string]bool{
 		"ABC123": true, "ABCD-EFG1": true, "abc123": true, "A1b2": false, "ABCDEF": false, "HUNTERS": false, "letmein": false,
-		"123456": false, "ABCD+EFGH": true, "abcd-efgh": false, strings.Repeat("A", 20): true,
+		"123456": false, "ABCD+EFGH": true, "abcd-efgh": true, "sommerzeit": true, "resources": false, strings.Repeat("A", 20): true,
 	} {
 		list := []tap.Frame{
 			{Seq: 1, Lane: tap.ToServer, Raw: []byte(call(`{"password":"` + value + `"}`))},
@@ -51,3 +53,66 @@ func TestValuesThatAreKnownAgain(t *testing.T) {
 		}
 	}
 }
+
+// The values of a user's rule are replaced wherever they stand alone. Of ordinary words that
+// stay, the place is known.
+func TestValuesOfRulesElsewhere(t *testing.T) {
+	for _, tt := range []struct {
+		rule, value, text, want string
+		kept                    bool
+	}{
+		{"key:customer", "Erika Mustermann", "for Erika Mustermann's order", "for X's order", false},
+		{"key:customer", "Erika Mustermann", "“Erika Mustermann”", "“X”", false},
+		{"key:customer", "Erika Mustermann", `{"Erika Mustermann":1}`, `{"X":1}`, false},
+		{"key:customer", "Mustermann-Meier", "Frau Mustermann-Meier.", "Frau X.", false},
+		{"key:customer", "Jörg", "an JÖRG, Jörg, Jörgen", "an JÖRG, X, Jörgen", false},
+		{"key:customer", "Ann", "Ann and Anna", "X and Anna", false},
+		{"path:$.params.arguments.customer", "sommerzeit", "it is sommerzeit", "it is X", false},
+		{"pattern:^(Ann Lee)$", "Ann Lee", "to Ann Lee", "to X", false},
+		{"key:customer", "text", "the text", "the text", true},
+		{"key:customer", "order", "an order", "an order", true},
+		{"key:customer", "Resources", "Resources", "Resources", true},
+		{"key:customer", "kunden", `{"kunden":"kunden"}`, `{"kunden":"X"}`, false},
+		{"key:customer", "content", `{"contentId":1}`, `{"contentId":1}`, false},
+	} {
+		t.Run(tt.rule+" "+tt.value, func(t *testing.T) {
+			rule, err := ParseRule(tt.rule)
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := ParseRule("key:other")
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := testOptions()
+			opt.Rules = []Rule{rule, other}
+			r := New(opt)
+			text, _ := json.Marshal(tt.text)
+			want, _ := json.Marshal(tt.want)
+			out := twice(r, []tap.Frame{
+				{Seq: 1, Lane: tap.ToClient, Raw: []byte(answer(`{"type":"text","text":` + string(text) + `}`))},
+				{Seq: 2, Lane: tap.ToServer, Raw: []byte(call(`{"customer":"` + tt.value + `"}`))},
+			})
+			if unused := r.Unused(); len(unused) != 1 || unused[0] != "key:other" {
+				t.Errorf("unused: %q", unused)
+			}
+			if got := pseudonyms.ReplaceAllString(string(out[1]), "X"); got != call(`{"customer":"X"}`) {
+				t.Errorf("call: %s", got)
+			}
+			if got := pseudonyms.ReplaceAllString(string(out[0]), "X"); got != answer(`{"type":"text","text":`+string(want)+`}`) {
+				t.Errorf("result: %s", got)
+			}
+			kept := r.Kept()
+			if tt.kept != (len(kept) == 1) {
+				t.Errorf("kept: %+v", kept)
+			}
+			for _, f := range kept {
+				if f.Rule != tt.rule || f.Where != "to_server $.params.arguments.customer" || f.First != 1 {
+					t.Errorf("kept: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+var pseudonyms = regexp.MustCompile(prefix + "[0-9a-f]{12}")

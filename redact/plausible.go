@@ -206,6 +206,21 @@ func telling(value []byte) bool {
 	return letters > 0 && figures > 0 || len(value) >= 8 && letters > 0 && others > 0 && !nameLike(value) || len(value) >= 20
 }
 
+// isOrdinary reports whether a value is a short word in lower case, or one that MCP, JSON
+// Schema or a recording uses. If it were replaced everywhere, the copy could not be read.
+func isOrdinary(value []byte) bool {
+	small := len(bytes.Trim(value, "abcdefghijklmnopqrstuvwxyz")) == 0
+	return utf8.RuneCount(value) < 3 || small && len(value) < 6 || ordinaryWords[lower(value)] || commonValues[lower(value)]
+}
+
+var ordinaryWords = setOf(`object string number integer boolean description properties required additional default format title
+	initialize initialized resource resources prompt prompts templates completion complete logging message messages sampling elicitation
+	notification notifications progress cancelled subscribe unsubscribe updated discover listen subscriptions acknowledged
+	working completed failed submitted assistant content contents structured arguments accept decline cancel
+	debug notice warning error critical emergency public private
+	request response result client server connect disconnect rewrite signal stderr lifecycle to_server to_client
+	application javascript typescript python`)
+
 // nameLike reports whether a value consists of words and the separators of names.
 func nameLike(value []byte) bool {
 	for _, c := range value {

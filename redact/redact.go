@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
@@ -51,6 +52,9 @@ type Redactor struct {
 	expressions map[string]*regexp.Regexp // by their texts; see expression
 
 	findings map[Place]*Finding
+	used     map[string]bool // rules with a value
+	// kept are the places of values that stay elsewhere, as they may be ordinary words.
+	kept map[string]*Finding
 	// inKey is the number of lines of a private key that may follow in each lane.
 	inKey [tap.Lanes]int
 
@@ -58,7 +62,8 @@ type Redactor struct {
 	seq   uint64
 	where string
 	path  []crumb
-	depth int // nesting of encodings, see maxDepth
+	name  bool // the text is the name of a member
+	depth int  // nesting of encodings, see maxDepth
 	// nested is the nesting of contents. It needs no limit, as each level of JSON in a
 	// string doubles the length.
 	nested int
@@ -66,7 +71,7 @@ type Redactor struct {
 
 // New returns a Redactor.
 func New(opt Options) *Redactor {
-	r := &Redactor{opt: opt, namer: newNamer(opt.Key), names: map[string]string{}, findings: map[Place]*Finding{}}
+	r := &Redactor{opt: opt, namer: newNamer(opt.Key), names: map[string]string{}, findings: map[Place]*Finding{}, used: map[string]bool{}, kept: map[string]*Finding{}}
 	r.words, r.kinds = vocabulary(&opt)
 	return r
 }
@@ -88,6 +93,33 @@ func (r *Redactor) Findings() []Finding {
 func (r *Redactor) Again() {
 	clear(r.findings)
 	clear(r.inKey[:])
+	for _, f := range r.kept {
+		f.Times, f.First = 0, 0
+	}
+}
+
+// Kept returns the places of secrets that were not replaced elsewhere, since they may be
+// ordinary words, though they occur there: Times times, first in the frame First.
+func (r *Redactor) Kept() (all []Finding) {
+	for _, f := range r.kept {
+		if f.Times > 0 {
+			all = append(all, *f)
+		}
+	}
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Where, b.Where), cmp.Compare(a.First, b.First))
+	})
+	return all
+}
+
+// Unused returns the texts of the additional rules that have matched nothing.
+func (r *Redactor) Unused() (all []string) {
+	for _, rule := range r.opt.Rules {
+		if !r.used[rule.text] {
+			all = append(all, rule.text)
+		}
+	}
+	return all
 }
 
 // Frame returns the redacted bytes of a frame, f.Raw itself if nothing changes. Frames must
@@ -142,6 +174,7 @@ func Withheld(size int64) []byte {
 
 // found counts a secret and reports whether to replace it.
 func (r *Redactor) found(rule string, value []byte) bool {
+	r.used[rule] = true
 	if len(value) == 0 || made(value) {
 		return false
 	}
@@ -171,9 +204,44 @@ func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 		return "", false
 	}
 	if rule != knownRule {
-		r.known.add(value)
+		r.know(rule, value)
 	}
 	return r.namer.text(value), true
+}
+
+// know searches for a secret elsewhere. Of those that may be ordinary words, it replaces the
+// values of the user's rules and long passwords where they stand alone.
+func (r *Redactor) know(rule string, value []byte) {
+	if r.known.add(value); telling(value) || isFigures(value) {
+		return
+	}
+	kept := isOrdinary(value) || rule == nameRule && !(len(value) >= leastPassword && r.atPassword())
+	if !r.known.addWord(string(value), kept) || !kept {
+		return
+	}
+	r.kept[string(value)] = &Finding{Place: Place{rule, r.place()}}
+}
+
+// leastPassword is the minimum length of an ordinary word that is searched for elsewhere if
+// it is a password.
+const leastPassword = 8
+
+// atPassword reports whether the current place is a member for a password.
+func (r *Redactor) atPassword() bool {
+	if len(r.path) == 0 {
+		return false
+	}
+	name := plainName(r.path[len(r.path)-1].name)
+	return strings.HasSuffix(name, "password") || strings.HasSuffix(name, "passphrase") || strings.HasSuffix(name, "passwd")
+}
+
+// stays counts an occurrence of a value that is kept.
+func (r *Redactor) stays(value string) {
+	if f := r.kept[value]; f != nil {
+		if f.Times++; f.First == 0 {
+			f.First = r.seq
+		}
+	}
 }
 
 // maxWhere is the maximum length of Place.Where, in bytes.

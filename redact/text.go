@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"net/url"
+	"slices"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -101,6 +102,9 @@ func (r *Redactor) suspicious(raw []byte) bool {
 	return false
 }
 
+// maxKept is the maximum number of words in a text that are noted as kept.
+const maxKept = 64
+
 // textEdits finds the secrets of a text.
 func (r *Redactor) textEdits(text []byte) []edit {
 	if hits := r.textHits(text); len(hits) > 0 {
@@ -165,9 +169,8 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	for _, in := range around {
 		hits = append(hits, r.contextHits(text, in, &read)...)
 	}
-	r.known.each(text, func(start, end int, number bool) {
-		hits = append(hits, hit{start: start, end: end, rule: knownRule, number: number})
-	})
+	again, kept := r.knownHits(text)
+	hits = append(hits, again...)
 	for i := range r.opt.Rules {
 		if rule := &r.opt.Rules[i]; rule.pattern != nil {
 			rule.matches(text, add)
@@ -177,7 +180,36 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 	if inside, spans := r.embedded(text); len(spans) > 0 {
 		hits = append(outside(hits, spans), inside...)
 	}
+	for _, k := range kept {
+		if !slices.ContainsFunc(hits, func(h hit) bool { return h.start <= k.start && k.end <= h.end }) {
+			r.stays(string(text[k.start:k.end]))
+		}
+	}
 	return hits
+}
+
+// knownHits finds the known values of a text, and apart from them the first words that are kept.
+func (r *Redactor) knownHits(text []byte) (hits, kept []hit) {
+	r.known.each(text, func(start, end int, f *form) {
+		switch h := (hit{start: start, end: end, rule: knownRule, number: f.number}); {
+		case f.kept && (r.name || len(kept) == maxKept):
+		case f.kept:
+			kept = append(kept, h)
+		case !f.word || !r.name || !isIdentifier(text):
+			hits = append(hits, h)
+		}
+	})
+	return hits, kept
+}
+
+// isIdentifier reports whether the name of a member is an identifier in lower case, and not a value.
+func isIdentifier(name []byte) bool {
+	for _, c := range name {
+		if !alnum[c] && c != '_' {
+			return false
+		}
+	}
+	return name[0]-'a' < 26
 }
 
 // escaped finds the secrets of a text that are written with escapes.

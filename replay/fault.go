@@ -51,6 +51,9 @@ const (
 
 var faultNames = [faultKinds]string{"delay", "drop", "duplicate", "reorder", "truncate", "malformed", "error", "disconnect", "status"}
 
+// FaultNames returns the names of all kinds.
+func FaultNames() []string { return slices.Clone(faultNames[:]) }
+
 // String returns the stable name: delay, drop, duplicate, reorder, truncate,
 // malformed, error, disconnect or status.
 func (k FaultKind) String() string { return nameOfKind(faultNames[:], "fault", uint8(k)) }

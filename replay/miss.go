@@ -54,7 +54,7 @@ func usedBy(live uint64) string {
 	if live == 0 {
 		return "has not been used"
 	}
-	return "was used up by the client's message " + strconv.FormatUint(live, 10)
+	return "was already used for the client's message " + strconv.FormatUint(live, 10)
 }
 
 // difference describes how the nearest request differs.

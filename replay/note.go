@@ -120,6 +120,14 @@ func (d Difference) String() string {
 	return d.Path + " (recorded " + d.Recorded + ", live " + d.Live + ")"
 }
 
+// Deviation returns the text of a note with its first difference.
+func (n *Note) Deviation() string {
+	if len(n.Differences) == 0 {
+		return n.Text
+	}
+	return n.Text + ": " + n.Differences[0].String()
+}
+
 // A Coverage counts which requests of some scripts their sessions have been asked for.
 type Coverage struct {
 	scripts []*Script

@@ -91,7 +91,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	switch {
 	case x.chain:
 		n.Kind = NoteResponse
-		n.Text = m.Method + " has other input than recorded; it" + got
+		n.Text = about(m.Method, n.Subject) + " has other inputResponses than recorded; it" + got
 		s.compare(&n, m, t)
 	case x.level > MatchExact:
 		n.Kind = NoteRelaxed

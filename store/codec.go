@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
+
 	"github.com/mcptap/mcptap/tap"
 )
 

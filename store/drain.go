@@ -8,10 +8,10 @@ import (
 	"os"
 	"unsafe"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // drainDead finishes the recording at path if its tap is gone without having finished it:

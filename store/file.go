@@ -10,12 +10,11 @@ import (
 	"strconv"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-
-	bolt "go.etcd.io/bbolt"
-
-	berrors "go.etcd.io/bbolt/errors"
 )
 
 var (

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 var update = flag.Bool("update", false, "write the golden files and the fixture of the current format anew")

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // A recording made by hand, with checksums that fit and numbers that do not, ends

@@ -24,7 +24,7 @@ const (
 	// Live means that a running tap writes the recording.
 	Live
 	// Cut means that the tap was killed or the machine stopped. The recording is complete
-	// up to that moment.
+	// up to that moment, unless it was made from a damaged one.
 	Cut
 	// Damaged means that the file cannot be read, or not as a whole.
 	Damaged

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // shelf makes a directory of recordings: of each line an id and a label, each a
@@ -132,13 +133,14 @@ func TestResolve(t *testing.T) {
 }
 
 func TestCompletions(t *testing.T) {
-	dir := shelf(t, "abcd0001 files", "abff0002 github")
+	dir := shelf(t, "abcd0001 files", "abff0002 github", "abce0003 files")
 	for prefix, want := range map[string][]string{
-		"":     {"@last", "@live", "abff0002", "abcd0001"},
+		"fi":   {"files"},
+		"":     {"@last", "@live", "abce0003", "abff0002", "abcd0001", "files", "github"},
 		"@":    {"@last", "@live"},
-		"abc":  {"abcd0001"},
+		"abcd": {"abcd0001"},
 		"zz":   nil,
-		"2026": {"20260301T123100.000Z-github-abff0002.mcptap", "20260301T123000.000Z-files-abcd0001.mcptap"},
+		"2026": {"20260301T123200.000Z-files-abce0003.mcptap", "20260301T123100.000Z-github-abff0002.mcptap", "20260301T123000.000Z-files-abcd0001.mcptap"},
 	} {
 		var got []string
 		for _, c := range Completions(dir, prefix) {

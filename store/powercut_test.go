@@ -8,9 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // TestPowerCut simulates that the machine stops at any moment of a commit, and

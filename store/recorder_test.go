@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // put plays a pump.

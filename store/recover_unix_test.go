@@ -15,8 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // copyFile copies a file as a person does.

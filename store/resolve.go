@@ -19,8 +19,8 @@ const (
 	argLive = "@live"
 )
 
-// Resolve finds the recording that arg names: a path, an id, the
-// unique prefix of an id or a file name in dir, a label, @last for the
+// Resolve finds the recording that arg names: a path, an id, a label, the
+// unique prefix of an id or a file name in dir, in this order, @last for the
 // newest, @live for the newest that is being written. A suffix #2 means its
 // second session; without it, session is 0. An id is searched for in the file
 // names, and if none has it, inside the files.
@@ -102,8 +102,8 @@ func named(dir string) ([]Info, error) {
 // than a tenth of a second.
 const maxHeaders = 1000
 
-// byPrefix finds the only recording whose id or file name has the prefix arg. Only if
-// no file name matches, it opens the files, as a copied or renamed file is listed
+// byPrefix finds the recording with the id or the label arg, or the only one whose id or
+// file name has the prefix arg. Only if no file name matches, it opens the files, as a copied or renamed file is listed
 // with the id inside. It begins with those without an id in their name, then the newest.
 func byPrefix(dir, arg string) (string, error) {
 	all, err := named(dir)
@@ -111,18 +111,22 @@ func byPrefix(dir, arg string) (string, error) {
 		return "", err
 	}
 	path, err := choose(arg, all)
+	if slices.ContainsFunc(all, func(i Info) bool { return i.Header.ID == arg }) {
+		return path, err
+	}
+	if isFile(arg) {
+		return arg, nil
+	}
+	if label := labelled(dir, arg); label != "" {
+		return label, nil
+	}
 	switch {
 	case path != "" || err != nil:
 		return path, err
-	case isFile(arg):
-		return arg, nil
 	case slices.Contains([]string{".txtar", ".ndjson", ".zip", ".har"}, filepath.Ext(arg)):
 		return "", fmt.Errorf("open %s: no such file", arg)
 	case len(all) == 0:
 		return "", fmt.Errorf("no recording %q: there are none in %s", arg, dir)
-	}
-	if path := labelled(dir, arg); path != "" {
-		return path, nil
 	}
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b Info) int { return cmp.Compare(min(len(a.Header.ID), 1), min(len(b.Header.ID), 1)) })
@@ -264,7 +268,8 @@ func newest(dir string, live bool) (string, error) {
 }
 
 // Completions returns possible completions of an argument, each followed by a tab and a
-// description, the newest first. It opens no recordings.
+// description, the newest first: ids, or names of files, and then labels as they are in
+// the names of files, each once. It opens no recordings.
 func Completions(dir, prefix string) (out []string) {
 	for _, v := range []string{argLast + "\tthe newest recording that is not a replay", argLive + "\tthe newest live recording"} {
 		if strings.HasPrefix(v, prefix) {
@@ -279,6 +284,14 @@ func Completions(dir, prefix string) (out []string) {
 			out = append(out, fmt.Sprintf("%s\t%s, %s", id, h.Label, h.Start.Local().Format(time.DateTime)))
 		case prefix != "" && strings.HasPrefix(name, prefix), id == "" && prefix == "":
 			out = append(out, name+"\t"+describe(name, h))
+		}
+	}
+	var labels []string
+	for _, i := range slices.Backward(all) {
+		h := i.Header
+		if h.Label != "" && strings.HasPrefix(h.Label, prefix) && !slices.Contains(labels, h.Label) {
+			labels = append(labels, h.Label)
+			out = append(out, fmt.Sprintf("%s\t%s, %s", h.Label, h.ID, h.Start.Local().Format(time.DateTime)))
 		}
 	}
 	return out

@@ -123,7 +123,8 @@ func TestResolveLabel(t *testing.T) {
 	made("v1", "00000001", time.Hour)
 	replay := made("only", "00000001", time.Minute)
 	odd := made("a/b  c", "", time.Second)
-	for label, want := range map[string]string{"v1": newer, "only": replay, "a/b  c": odd, "a-b--c": odd} {
+	zeros := made("0000", "", 4*time.Hour) // also the beginning of every id
+	for label, want := range map[string]string{"v1": newer, "0000": zeros, "only": replay, "a/b  c": odd, "a-b--c": odd} {
 		if got, _, err := Resolve(dir, label); got != want || err != nil {
 			t.Errorf("%q is %s, %v, want %s", label, got, err, want)
 		}

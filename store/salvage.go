@@ -24,6 +24,7 @@ type salvage struct {
 	size   int64
 	header tap.Header
 	state  State // NextSeq, and in Gaps all missing frames
+	end    *End  // nil if it is lost
 	frames []place
 	parts  []place
 	report Report
@@ -241,7 +242,7 @@ func (s *salvage) between(places []place, from, end uint64) []place {
 func (s *salvage) describe(f *os.File) {
 	if p, err := openPages(f); err == nil {
 		if sum, err := p.summary(); err == nil {
-			s.header, s.state = sum.header, sum.state
+			s.header, s.state, s.end = sum.header, sum.state, sum.end
 			return
 		}
 	}
@@ -280,11 +281,22 @@ func (s *salvage) describe(f *os.File) {
 		if read(bucket, keyState, &st) && st.sound() && st.NextSeq >= s.state.NextSeq {
 			s.state = st
 		}
+		var end End
+		if read(bucket, keyEnd, &end) {
+			s.end = &end
+		}
 	}
 }
 
+// info describes the recording. If nothing is missing, it has the status from before the damage.
 func (s *salvage) info() (Info, error) {
-	return Info{Path: s.path, Header: s.header, Status: Damaged, Gaps: s.state.Gaps}, nil
+	i := Info{Path: s.path, Header: s.header, Status: Damaged, Gaps: s.state.Gaps}
+	if r := &s.report; s.end != nil && r.EndKnown && r.Torn == 0 && len(r.Missing) == 0 && r.GaveUp == 0 {
+		if i.Duration, i.Status = s.end.At, Ended; s.end.Cut {
+			i.Status = Cut
+		}
+	}
+	return i, nil
 }
 
 func (s *salvage) now(context.Context) (uint64, bool, error) { return 0, true, nil }

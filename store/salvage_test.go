@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
@@ -31,10 +32,48 @@ func places(t testing.TB, path string) *salvage {
 func headerOf(t testing.TB, s *Recording) tap.Header {
 	t.Helper()
 	i, err := s.Info()
-	if err != nil || i.Status != Damaged {
+	if err != nil {
 		t.Fatalf("%+v, %v", i, err)
 	}
 	return i.Header
+}
+
+// TestSalvageStatus: a recording of which nothing is missing has ended, also if its first
+// pages are lost.
+func TestSalvageStatus(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  End
+		lose int64 // bytes
+		want Status
+	}{
+		"whole": {End{At: time.Hour}, 0, Ended}, "without its metas": {End{At: time.Hour}, 2 * pageSize, Ended},
+		"cut": {End{At: time.Hour, Cut: true}, 2 * pageSize, Cut}, "lost": {End{At: time.Hour}, 1 << 40, Damaged},
+	} {
+		path := filepath.Join(t.TempDir(), "x-0123abcd"+Ext)
+		w, err := NewWriter(path, tap.Header{ID: "0123abcd"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := []byte(`{"jsonrpc":"2.0","method":"x"}` + "\n")
+		if err := errors.Join(w.Add(tap.Frame{Seq: 1, At: 1, Raw: raw, Size: int64(len(raw))}), w.Close(c.end)); err != nil {
+			t.Fatal(err)
+		}
+		content := readAll(t, path)
+		kept := places(t, path).frames[0]
+		for i := range content[:min(c.lose, int64(len(content)))] {
+			if at := int64(i); at < kept.off || at >= kept.off+int64(kept.len) {
+				content[i] = 0
+			}
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, r := mustSalvage(t, path)
+		i, err := s.Info()
+		if err != nil || i.Status != c.want || c.want != Damaged && i.Duration != time.Hour || r.Frames != 1 {
+			t.Errorf("%s: %+v, %v, %+v", name, i, err, r)
+		}
+	}
 }
 
 func TestSalvageWholeFile(t *testing.T) {

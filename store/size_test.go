@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
+
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/tap"
-	bolt "go.etcd.io/bbolt"
 )
 
 // commitPings plays an idle session: one small commit a second, a ping and its

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcptap/mcptap/tap"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // write commits the queue, batch by batch, until the recording is closed.

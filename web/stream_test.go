@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
 	"github.com/mcptap/mcptap/internal/longtest"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"

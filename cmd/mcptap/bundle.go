@@ -27,6 +27,7 @@ const bundleLong = `Writes one zip file to attach to a bug report, with
                      missing responses, the end of stderr
   page.html          a self-contained page that shows the recording
   recording.mcptap   the recording, to show, mock, replay and diff
+  README.txt         what the others are
 
 All of them are made from a copy without secrets (see mcptap redact); what was replaced
 is printed. No rule finds every secret: read what you send. A FILE with the extension
@@ -94,7 +95,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, bundle.Recording)
-	found, err := o.copy(ctx, src, copied, file.Session == 0 && info.Status != store.Live)
+	found, err := o.copy(ctx, a, src, copied, file.Session == 0 && info.Status != store.Live)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 // copy makes the recording for the bundle. A file that needs no change and has no writer
 // is copied byte for byte, so frames of any size need no memory.
 func (o *bundleOptions) copy(
-	ctx context.Context, src recording.Source, to string, still bool,
+	ctx context.Context, a *app, src recording.Source, to string, still bool,
 ) ([]redact.Finding, error) {
 	opt, err := o.options("--rule")
 	if err == nil {
@@ -124,8 +125,11 @@ func (o *bundleOptions) copy(
 	switch {
 	case !o.keep:
 		r := redact.New(opt)
-		err := redactTo(ctx, to, src, r)
-		return r.Findings(), err
+		if err := redactTo(ctx, to, src, r); err != nil {
+			return nil, err
+		}
+		warnKept(a, r)
+		return r.Findings(), nil
 	case whole && still:
 		return nil, copyFile(rec.Path(), to)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,19 +11,16 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
-	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/filter"
-	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 const checkLong = `Judges recorded sessions by the rules of the specification, in the revision that is in
@@ -60,7 +58,7 @@ type checkOptions struct {
 	// updateLock and updateBaseline write the files instead of comparing.
 	updateLock, updateBaseline bool
 
-	filters []*gate
+	filters []*load.Gate
 	rules   []*check.Rule
 	pinned  *check.Lock     // nil without --lock
 	known   *check.Baseline // nil without --baseline
@@ -232,8 +230,10 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 // read reads the lock and the baseline.
 func (o *checkOptions) read() error {
 	switch {
-	case o.lock == "" && (o.locked || o.updateLock):
-		return errors.New("--locked and --update-lock need --lock")
+	case o.lock == "" && o.locked:
+		return errors.New("--locked needs --lock")
+	case o.lock == "" && o.updateLock:
+		return errors.New("--update-lock needs --lock")
 	case o.baseline == "" && o.updateBaseline:
 		return errors.New("--update-baseline needs --baseline")
 	}
@@ -425,14 +425,6 @@ func unknownRule(flag, name string, ids []string) error {
 	return hint.With(fmt.Errorf("%s: no rule %s", flag, term.Quote(name)), advice)
 }
 
-// A gate is a filter that something, or nothing, must match.
-type gate struct {
-	checkreport.Gate
-	filter *filter.Filter
-	// frames and calls list what the filter matches.
-	frames, calls *view.Listing
-}
-
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	if strings.TrimSpace(query) == "" {
 		return hint.With(errors.New("--expect and --forbid: the filter is empty"), "`mcptap help filter` explains filters")
@@ -444,31 +436,8 @@ func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	if err != nil {
 		return err
 	}
-	o.filters = append(o.filters, &gate{Gate: checkreport.Gate{Query: query, Forbid: forbid}, filter: f})
+	o.filters = append(o.filters, &load.Gate{Gate: checkreport.Gate{Query: query, Forbid: forbid}, Filter: f})
 	return nil
-}
-
-func (g *gate) begin(number int, survey *session.Survey) {
-	sel := view.Selection{Filter: g.filter, Session: number, Span: view.Whole}
-	g.frames, g.calls = view.NewListing(sel, view.Options{Plumbing: true}), view.NewListing(sel, view.Options{Calls: true, Flat: true})
-	g.frames.Tracker.Survey, g.calls.Tracker.Survey = survey, survey
-	g.Frames, g.Calls, g.First = 0, 0, 0
-}
-
-func (g *gate) count(items []view.Item) {
-	for _, it := range items {
-		row := it.Row
-		if it.Node != nil {
-			row = &it.Node.Row
-			g.Calls++
-		} else {
-			g.Frames++
-		}
-		seq := row.Part.Message.Seq
-		if g.First == 0 || seq < g.First {
-			g.First = seq
-		}
-	}
 }
 
 // check checks one recording, or one session of it.
@@ -477,44 +446,10 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	if err != nil {
 		return "", nil, err
 	}
-	info, err := file.Info()
+	o.path = file.Path()
+	checker, open, err := load.Judge(ctx, file, o.rules, o.filters)
 	if err != nil {
 		return "", nil, err
-	}
-	o.path = file.Path()
-	last := info.Frames
-	var survey *session.Survey
-	if len(o.filters) > 0 || file.Session > 0 {
-		if survey, err = surveyOf(ctx, file, last, info.Duration); err != nil {
-			return "", nil, err
-		}
-		if n := max(survey.Sessions(), 1); file.Session > n {
-			return "", nil, recording.NoSession(file.Path(), n, file.Session)
-		}
-	}
-	tracker, checker := session.Tracker{Survey: survey}, check.New(o.rules)
-	for _, g := range o.filters {
-		g.begin(file.Session, survey)
-	}
-	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
-		if err != nil {
-			return "", nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		if e := tracker.Add(&f); file.Session == 0 || e.Session == file.Session {
-			checker.Add(e)
-		}
-		for _, g := range o.filters {
-			items, _ := g.frames.Add(&f)
-			g.count(items)
-			items, _ = g.calls.Add(&f)
-			g.count(slices.DeleteFunc(items, func(it view.Item) bool { return it.Node == nil }))
-		}
-	}
-	for _, g := range o.filters {
-		g.count(slices.DeleteFunc(g.calls.End(info.Duration), func(it view.Item) bool { return it.Node == nil }))
 	}
 	o.last = checker
 	if o.pinned != nil {
@@ -522,10 +457,11 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 			return "", nil, err
 		}
 	}
-	if name = info.Header.Label; name == "" {
-		name = arg
+	info, err := file.Info()
+	if err != nil {
+		return "", nil, err
 	}
-	return name, checker.Report(tracker.Open()), nil
+	return cmp.Or(info.Header.Label, arg), checker.Report(open), nil
 }
 
 // withoutFindings returns an error for a filter by findings where only `mcptap show` has them.
@@ -534,49 +470,6 @@ func withoutFindings(f *filter.Filter) error {
 		return nil
 	}
 	return hint.With(errors.New("filter: is:finding and rule: are for mcptap show only"), "`mcptap check --rule` selects rules")
-}
-
-// maxViolations is how many frames with a violation a filter knows.
-const maxViolations = 1 << 20
-
-// findingsOf returns the rules that frames of a recording violate, up to a frame.
-func findingsOf(ctx context.Context, rec *store.Recording, last uint64) (map[uint64][]string, error) {
-	found := map[uint64][]string{}
-	checker := check.New(check.Rules())
-	checker.Each(func(r *check.Rule, frame uint64) {
-		if len(found) < maxViolations && !slices.Contains(found[frame], r.ID) {
-			found[frame] = append(found[frame], r.ID)
-		}
-	})
-	var tracker session.Tracker
-	for f, err := range recording.Read(ctx, rec, 0, false) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		checker.Add(tracker.Add(&f))
-	}
-	checker.Report(tracker.Open())
-	return found, nil
-}
-
-// surveyOf makes a first pass over a recording, up to a frame, to find its sessions and what
-// becomes of requests.
-func surveyOf(ctx context.Context, file *recording.File, last uint64, duration time.Duration) (*session.Survey, error) {
-	survey := session.NewSurvey(true)
-	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		survey.Add(&f)
-	}
-	survey.End(duration)
-	return survey, nil
 }
 
 // explainRules prints rules.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
@@ -57,7 +58,7 @@ func (r *checkRun) add(i int, arg, name string, found *check.Report) error {
 		r.rules[j.Rule.ID] = r.rules[j.Rule.ID] || j.Held+j.Violated > 0
 	}
 	fails := r.failOn != 0 && !r.updateBaseline && found.Worst() >= r.failOn
-	r.failed = r.failed || fails || slices.ContainsFunc(r.filters, func(g *gate) bool { return g.Failed() })
+	r.failed = r.failed || fails || slices.ContainsFunc(r.filters, func(g *load.Gate) bool { return g.Failed() })
 	one := r.recording(arg, name, found)
 	switch r.format {
 	case "json":

@@ -310,6 +310,14 @@ func (a *app) examineSettings() (all []finding) {
 		}
 		all = append(all, f)
 	}
+	names, near := unknownVariables(a.environ)
+	for i, name := range names {
+		f := finding{"settings", doubtful, name + ": unknown variable, which has no effect", "`mcptap stdio --help` and `mcptap http --help` name the variables"}
+		if near[i] != "" {
+			f.hint = "did you mean " + near[i] + "?"
+		}
+		all = append(all, f)
+	}
 	if len(all) == 0 {
 		all = []finding{{what: "settings", text: "no variables are set"}}
 	}

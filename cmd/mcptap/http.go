@@ -108,6 +108,7 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
+	a.warnVariables()
 	if err := readSettings(a.env, "http", cmd.Flags()); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 const importLong = `Makes a recording from a file that ` + "`" + `mcptap export` + "`" + ` or ` + "`" + `mcptap bundle` + "`" + ` wrote, or from a
-transcript written by hand, and prints its id. - reads stdin. Commands that read
-recordings also take such files directly.
+transcript written by hand, or copies a recording from elsewhere, and prints its id.
+- reads stdin. Commands that read recordings also take such files directly.
 
 Bundles are treated as hostile: only the recording is unpacked, and a bundle with other
 files, paths or links, or more than --max-size, is refused. A bundle that was imported
@@ -35,7 +35,7 @@ func newImport(a *app) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:     "import FILE|- [flags]",
-		Short:   "Make a recording from an exported file or a bundle",
+		Short:   "Make a recording from an exported file, a bundle or another recording",
 		Long:    importLong,
 		Example: "  mcptap import session.ndjson\n  mcptap export @last --format txtar | sed 's/secret/xxx/' | mcptap import - --new-id",
 		Args:    takes(1, 1, "a file, or - for stdin"),
@@ -56,7 +56,7 @@ func (o *importOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *importOptions) run(ctx context.Context, a *app, name string) error {
-	isBundle := recording.IsBundle(name)
+	isBundle, isRecording := recording.IsBundle(name), recording.IsRecording(name)
 	limit, err := term.ParseSize(o.limit)
 	switch {
 	case err == nil && limit > bundle.MaxSize:
@@ -70,7 +70,7 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 	in := a.stdin
 	if name == "-" {
 		name = "stdin"
-	} else if !isBundle {
+	} else if !isBundle && !isRecording {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
@@ -83,10 +83,14 @@ func (o *importOptions) run(ctx context.Context, a *app, name string) error {
 		return err
 	}
 	var path string
-	if isBundle {
+	opt := recording.ImportOptions{NewID: o.newID, Label: o.label}
+	switch {
+	case isBundle:
 		path, err = a.opener().ImportBundle(ctx, dir, name, limit)
-	} else {
-		path, err = a.opener().Import(ctx, dir, in, name, recording.ImportOptions{NewID: o.newID, Label: o.label})
+	case isRecording:
+		path, err = a.opener().ImportRecording(ctx, dir, name, opt)
+	default:
+		path, err = a.opener().Import(ctx, dir, in, name, opt)
 	}
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", name, err)

@@ -25,6 +25,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
+	environ        []string // all variables, as NAME=value
 	now            func() time.Time
 	zone           *time.Location
 
@@ -54,7 +55,7 @@ func main() {
 	}
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		env: os.Getenv, now: time.Now, zone: time.Local,
+		env: os.Getenv, environ: os.Environ(), now: time.Now, zone: time.Local,
 	}
 	if slices.Contains([]string{"ls", "show", "stats"}, commandIn(os.Args[1:])) {
 		store.GiveWay() // a reader must not slow down a tap
@@ -100,6 +101,7 @@ const (
 	exitNo          = 1   // a negative answer
 	exitFailure     = 2   // usage or run-time error
 	exitTap         = 125 // mcptap stdio itself failed, before it started the server
+	exitNotFound    = 127 // mcptap stdio did not find the server's command
 	exitInterrupted = 130 // Ctrl-C
 	exitPipe        = 141 // the reader of stdout went away, as the shell counts SIGPIPE
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -116,6 +117,10 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	}
 	if err := errors.Join(o.http.check(), o.record.check(cmd), o.report.check(a, arg)); err != nil {
 		return err
+	}
+	i := slices.IndexFunc(opt.Faults, func(f replay.Fault) bool { return f.Kind == replay.FaultStatus })
+	if i >= 0 && o.http.listen == "" {
+		a.say(fmt.Sprintf("warning: --fault %s: stdio has no HTTP status, so the response is an error", opt.Faults[i]))
 	}
 	plan := o.record.plan(a, arg)
 	if o.http.cut > 0 && plan != recordNone {
@@ -251,11 +256,18 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 // number of events of cut=N, which is a fault of the server and not of an answer.
 func readFaults(args []string) (all []replay.Fault, cut int, err error) {
 	add := func(text string) error {
-		if n, ok := strings.CutPrefix(text, "cut="); ok {
+		kind, rest, _ := strings.Cut(strings.Join(strings.Fields(text), " "), " ")
+		if n, ok := strings.CutPrefix(kind, "cut="); ok || kind == "cut" {
 			if cut, err = strconv.Atoi(n); err != nil || cut < 1 {
 				return errors.New("cut needs a positive number of events, such as cut=2")
 			}
+			if rest != "" {
+				return fmt.Errorf("%s takes no method, n, every or p: it ends every event stream", kind)
+			}
 			return nil
+		}
+		if name, _, _ := strings.Cut(kind, "="); name != "" && !slices.Contains(replay.FaultNames(), name) {
+			return fmt.Errorf("unknown fault %q (want %s or cut)", name, strings.Join(replay.FaultNames(), ", "))
 		}
 		f, err := replay.ParseFault(text)
 		all = append(all, f)

@@ -20,6 +20,8 @@ func TestReadFaults(t *testing.T) {
 		{text: "drop\ncut=2\n", faults: 1, cut: 2},
 		{text: ""},
 		{text: "cut=none", err: "line 1: cut needs a positive number of events"},
+		{text: "cut=2 tools/list", err: "line 1: cut=2 takes no method, n, every or p"},
+		{text: "explode", err: "disconnect, status or cut)"},
 		{text: "drop\n\ndelay=soon\n", err: "line 3: delay"},
 		{text: "drop\n\x1b[31m\n", err: `line 2: unknown fault "\x1b[31m"`},
 		{text: "\n" + strings.Repeat("x", 100_000), err: "line 2: a fault cannot have 100000 bytes"},

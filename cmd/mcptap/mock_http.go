@@ -32,9 +32,18 @@ func (o *mockHTTPOptions) addFlags(cmd *cobra.Command) {
 
 // check returns an error for invalid combinations of flags.
 func (o *mockHTTPOptions) check() error {
+	var flag string
 	switch {
-	case o.listen == "" && (o.cut > 0 || len(o.names) > 0 || o.json):
-		return hint.With(errors.New("--fault cut=N, --name and --json require HTTP"), "add --listen 127.0.0.1:0")
+	case o.listen != "":
+	case o.cut > 0:
+		flag = "--fault cut=N"
+	case len(o.names) > 0:
+		flag = "--name"
+	case o.json:
+		flag = "--json"
+	}
+	if flag != "" {
+		return hint.With(errors.New(flag+" requires HTTP"), "add --listen 127.0.0.1:0")
 	}
 	return nil
 }

@@ -118,8 +118,9 @@ func TestMockListenRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--fault", "cut=2"}, "require HTTP"},
-		{[]string{"--json"}, "require HTTP"},
+		{[]string{"--fault", "cut=2"}, "mcptap: --fault cut=N requires HTTP"},
+		{[]string{"--json"}, "mcptap: --json requires HTTP"},
+		{[]string{"--name", "mock.test"}, "mcptap: --name requires HTTP"},
 		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=-1"}, "positive number of events"},
 		{[]string{"--listen", "nowhere"}, `--listen "nowhere"`},
 		{[]string{"--listen", "127.0.0.1:0", "--fault", "cut=1", "--record", "new", "--", "cat"}, "--fault cut=N cannot be combined"},

@@ -63,7 +63,9 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	if lock.Empty() {
 		return hint.With(fmt.Errorf("pin %s: the server offers nothing in this recording", term.Quote(arg)), "record a session in which the client requests tools/list")
 	}
-	if missing := lock.Missing(); len(missing) > 0 {
+	if lock.Tools == nil && lock.Prompts == nil && lock.Resources == nil && lock.Templates == nil {
+		a.say("warning: the recording has no list of tools, prompts or resources: only the server's name, instructions and capabilities are pinned")
+	} else if missing := lock.Missing(); len(missing) > 0 {
 		a.say(fmt.Sprintf("warning: the recording does not have all of %s: what is missing is not pinned", strings.Join(missing, ", ")))
 	}
 	if o.output == "" || o.output == "-" {

@@ -117,17 +117,23 @@ func (o *pruneOptions) run(a *app) error {
 	if over := o.rules.Over(all, chosen); over > 0 {
 		a.say(view.Size(over) + " more than --max-size remain, because live recordings and those of --keep-last are not removed")
 	}
+	what := term.Plural(len(chosen), "recording", "recordings") + ", " + view.Size(prune.Size(chosen))
 	switch {
 	case len(chosen) == 0:
 		a.say("nothing to remove in " + dir)
 		return nil
 	case o.dryRun:
+		a.say("would remove " + what)
 		return nil
-	case !o.yes && !a.ask(fmt.Sprintf("Permanently remove %s, %s?", term.Plural(len(chosen), "recording", "recordings"), view.Size(prune.Size(chosen)))):
+	case !o.yes && !a.ask("Permanently remove "+what+"?"):
 		a.say("nothing was removed")
 		return exitCode(exitNo)
 	}
-	return removePruned(chosen)
+	if err := removePruned(chosen); err != nil {
+		return err
+	}
+	a.say("removed " + what)
+	return nil
 }
 
 // removePruned deletes the recordings. It ignores those already deleted.

@@ -231,7 +231,7 @@ func TestPrune(t *testing.T) {
 	}
 	a, out = testApp(nil)
 	runPrune(t, a, dir, 0, "--older-than", "30d", "--dry-run")
-	if s := out.String(); strings.Count(s, "\n") != 3 || !strings.Contains(s, "00000002  Oct 21 10:00  files ") || !strings.Contains(s, "ended 30d ago") || left(t, dir) != all {
+	if s := out.String(); strings.Count(s, "\n") != 4 || !strings.Contains(s, "\nmcptap: would remove 2 recordings, ") || !strings.Contains(s, "00000002  Oct 21 10:00  files ") || !strings.Contains(s, "ended 30d ago") || left(t, dir) != all {
 		t.Errorf("%s: %s", left(t, dir), s)
 	}
 	for _, c := range []struct {

@@ -124,7 +124,29 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
+	warnKept(a, r)
 	return o.report(a, r.Findings())
+}
+
+// maxKeptWarnings is the maximum number of warnings about words that stay.
+const maxKeptWarnings = 20
+
+// warnKept warns about rules that matched nothing, and about ordinary words that stay.
+func warnKept(a *app, r *redact.Redactor) {
+	for _, rule := range r.Unused() {
+		a.say("warning: --rule " + term.Quote(rule) + " matched nothing")
+	}
+	kept := r.Kept()
+	for i, f := range kept {
+		if i == maxKeptWarnings {
+			a.say(fmt.Sprintf("warning: %d more values stay elsewhere", len(kept)-i))
+			break
+		}
+		a.say(fmt.Sprintf("warning: %s: the value at %s may be an ordinary word and stays elsewhere, first in frame %d", safe.String(f.Rule), safe.String(f.Where), f.First))
+	}
+	if len(kept) > 0 {
+		a.say(`hint: --rule 'pattern:\bWORD\b' replaces a word everywhere`)
+	}
 }
 
 // options reads the rules of a flag.
@@ -166,14 +188,8 @@ func redactPass(ctx context.Context, src recording.Source, r *redact.Redactor, c
 		return info, err
 	}
 	r.Header(info.Header)
-	for f, err := range src.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return info, err
-		}
-		c.Frame(&f)
+	if err := recording.Each(ctx, src, c.Frame); err != nil {
+		return info, err
 	}
 	c.End()
 	return info, nil

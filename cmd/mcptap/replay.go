@@ -19,6 +19,7 @@ import (
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
+	replayreport "github.com/mcptap/mcptap/replay/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -215,10 +216,13 @@ func (r *replayer) differs(set *diffreport.Set) bool {
 // report compares the two recordings and writes the report.
 func (r *replayer) report(set *diffreport.Set) error {
 	r.d.Only = nil // the calls were chosen in the first one
-	r.d.Opt.Lost = lostRequests(r.notes)
+	r.d.Opt.Lost = replayreport.Lost(r.notes)
 	made, err := r.d.Load(r.made)
 	if err != nil {
 		return err
+	}
+	if r.o.noSave { // its id will lead nowhere
+		made.Name = "replay of " + r.from.Name
 	}
 	bs, err := r.d.Sessions(made)
 	if err != nil {

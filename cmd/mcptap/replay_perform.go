@@ -14,14 +14,13 @@ import (
 	"github.com/mcptap/mcptap/diff/load"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay/client"
+	replayreport "github.com/mcptap/mcptap/replay/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/streamable"
-	"github.com/mcptap/mcptap/tap/text"
 )
 
 // A replayer plays a recording to a server and compares the result.
@@ -178,116 +177,24 @@ func (r *replayer) overHTTP(cfg streamable.Config, rec *store.Recorder) error {
 	return errors.Join(client.Play(r.ctx, r.plan, conn, r.play), closeTap())
 }
 
-// jsonReplay is the first line of `replay --json`, jsonReplayNote one for each note.
-// The names are stable.
-type jsonReplay struct {
-	V    int    `json:"v"`
-	Type string `json:"type"` // "replay"
-	Of   string `json:"of"`
-	// ID and Path are the new recording's.
-	ID       string `json:"id"`
-	Path     string `json:"path"`
-	Requests int    `json:"requests"`
+// summary returns the part of the report about the replay itself.
+func (r *replayer) summary() *replayreport.Report {
+	s := &replayreport.Report{Of: r.from.Name, Requests: r.requests, Notes: r.notes}
+	if !r.o.noSave {
+		s.ID, s.Path = r.id, r.made
+	}
+	return s
 }
 
-type jsonReplayNote struct {
-	V       int    `json:"v"`
-	Type    string `json:"type"` // "note"
-	Kind    string `json:"kind"`
-	Frame   uint64 `json:"frame,omitempty"`
-	Method  string `json:"method,omitempty"`
-	Subject string `json:"subject,omitempty"`
-	Text    string `json:"text"`
-	// Frames are all that it is about, where those may be several.
-	Frames []uint64 `json:"frames,omitempty"`
-}
-
-// maxReplayNotes limits the notes shown to a person.
-const maxReplayNotes = 50
-
-// head returns the part of the report about the replay itself: what could not be played
-// as recorded. Formats without a place for it leave it to stderr.
+// head returns what prints the part of the report about the replay itself. Formats without a
+// place for it leave it to stderr.
 func (r *replayer) head() func(*term.Printer) error {
 	switch r.o.diff.format {
 	case jsonFormat:
-		return r.jsonHead
+		return r.summary().JSON
 	case "", "text":
-		return r.textHead
+		return r.summary().Text
 	}
-	for i, n := range r.notes {
-		if i == maxReplayNotes {
-			r.a.say(fmt.Sprintf("replay: and %d more notes", len(r.notes)-i))
-			break
-		}
-		r.a.say("replay: " + n.Text)
-	}
+	r.summary().Say(func(line string) { r.a.say("replay: " + line) })
 	return nil
-}
-
-func (r *replayer) jsonHead(l *term.Printer) error {
-	err := term.WriteJSON(l.W, jsonReplay{V: text.Version, Type: "replay", Of: r.from.Name, ID: r.id, Path: r.made, Requests: r.requests})
-	for _, n := range r.notes {
-		if err == nil {
-			line := jsonReplayNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
-			for _, ref := range n.Requests {
-				line.Frames = append(line.Frames, ref.Seq)
-			}
-			err = term.WriteJSON(l.W, line)
-		}
-	}
-	return err
-}
-
-func (r *replayer) textHead(l *term.Printer) error {
-	if len(r.notes) == 0 {
-		return nil
-	}
-	l.Printf("%s\n", l.Paint(fmt.Sprintf("REPLAY (%d)", len(r.notes)), term.Bold))
-	for i, n := range r.notes {
-		if i == maxReplayNotes {
-			l.Printf("  and %d more, see --json\n", len(r.notes)-i)
-			break
-		}
-		l.Printf("  %s\n", l.Paint(safe.String(n.Text), replayStyle(n.Kind)))
-	}
-	l.Printf("\n")
-	return l.Err
-}
-
-// replayStyle returns the style of a note; failures stand out.
-func replayStyle(k client.NoteKind) term.Style {
-	switch k {
-	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:
-		return term.Red
-	}
-	return term.Dim
-}
-
-// lostRequests are the requests that the live server did not answer, or was not asked,
-// with what is known of why. What ended the session is said once: of the requests that
-// waited then, else of the first that was not sent. Where nothing ended it, it had not
-// been opened.
-func lostRequests(notes []client.Note) map[session.Ref]string {
-	lost := map[session.Ref]string{}
-	died := "the session was not opened"
-	for _, n := range notes {
-		switch n.Kind {
-		case client.NoteTimeout:
-			lost[n.Frame] = "it was not answered in time"
-		case client.NoteRefused:
-			if _, why, ok := strings.Cut(n.Text, " got no response: "); ok && n.Frame != (session.Ref{}) {
-				lost[n.Frame] = why
-			} // else the answer was an error, which is compared
-		case client.NoteDied:
-			died = n.Text
-			for _, ref := range n.Requests {
-				lost[ref], died = n.Text, ""
-			}
-		case client.NoteUnsent:
-			for _, ref := range n.Requests {
-				lost[ref], died = died, ""
-			}
-		}
-	}
-	return lost
 }

@@ -3,24 +3,19 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/mcptap/mcptap/diff/load"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
-	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	replayreport "github.com/mcptap/mcptap/replay/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/text"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // An edit is a --set: a value for one place of a request.
@@ -156,59 +151,22 @@ func (r *replayer) writeResent() error {
 	return nil
 }
 
-// jsonResent is a changed call in `replay --set --json`. The names are stable.
-type jsonResent struct {
-	V    int    `json:"v"`
-	Type string `json:"type"` // "resent"
-	Call uint64 `json:"call"` // the frame of the recorded request
-	// Request is the request sent, Recorded and Response are the two responses, all as
-	// text; a missing response is absent.
-	Request  string  `json:"request"`
-	Recorded *string `json:"recorded,omitempty"`
-	Response *string `json:"response,omitempty"`
-}
-
 // writeOne shows one of them, and reports whether the response is a success.
 func (r *replayer) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
-	then, err := payloadOf(r.from, x.recorded)
-	if err != nil {
+	one := replayreport.Resent{Call: x.call, Sent: x.sent, Recorded: x.recorded, Now: x.now}
+	if !r.o.noSave {
+		one.In = r.id
+	}
+	if one.Then, err = payloadOf(r.from, x.recorded); err != nil {
 		return false, err
 	}
-	now, err := payloadOf(made, x.now)
-	if err != nil {
+	if one.Response, err = payloadOf(made, x.now); err != nil {
 		return false, err
 	}
-	m := jsonrpc.Peek(now)
-	ok = now != nil && !m.IsFailure()
-	if r.o.diff.format == "json" {
-		line := jsonResent{V: text.Version, Type: "resent", Call: x.call.Seq, Request: string(x.sent)}
-		if then != nil {
-			line.Recorded = textOf(then)
-		}
-		if now != nil {
-			line.Response = textOf(now)
-		}
-		return ok, term.WriteJSON(r.a.stdout, line)
+	if r.o.diff.format == jsonFormat {
+		return one.OK(), one.JSON(r.a.stdout)
 	}
-	w := r.a.stdout
-	fmt.Fprintf(w, "%s\n\n", r.a.palette().Paint(fmt.Sprintf("request #%d, changed", x.call.Seq), term.Bold))
-	return ok, errors.Join(
-		r.writeJSON(w, x.sent),
-		r.writeResponse(w, "recorded response", x.recorded, then),
-		r.writeResponse(w, r.nowName(), x.now, now))
-}
-
-// nowName is what the live response is called: with the recording that has it, if it is kept.
-func (r *replayer) nowName() string {
-	if r.o.noSave {
-		return "response now"
-	}
-	return "response now, in " + r.id
-}
-
-func textOf(b []byte) *string {
-	s := string(b)
-	return &s
+	return one.OK(), one.Text(r.a.printer(r.a.stdout))
 }
 
 // payloadOf loads a response, nil for none.
@@ -221,22 +179,6 @@ func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSpace(jsonrpc.Payload(&f)), nil
-}
-
-func (r *replayer) writeResponse(w io.Writer, name string, p session.Part, raw []byte) error {
-	if raw == nil {
-		_, err := fmt.Fprintf(w, "\n%s: none\n", name)
-		return err
-	}
-	fmt.Fprintf(w, "\n%s: #%d after %s\n\n", name, p.Message.Seq, view.Took(p.Latency.Round(time.Microsecond)))
-	return r.writeJSON(w, raw)
-}
-
-// writeJSON lays a message out.
-func (r *replayer) writeJSON(w io.Writer, raw []byte) error {
-	p := &listing.Pretty{W: w, Paint: r.a.palette()}
-	_, err := p.Write(raw)
-	return errors.Join(err, p.Close())
 }
 
 // forget removes the new recording.

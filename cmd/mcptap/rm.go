@@ -77,7 +77,7 @@ func (o *rmOptions) run(a *app, args []string) error {
 	for _, info := range infos {
 		err := store.Remove(info.Path)
 		if err == nil {
-			a.say(safe.String("removed " + cmp.Or(view.JoinWords(" ", info.Header.ID, info.Header.Label), info.Path)))
+			a.say("removed " + cmp.Or(view.JoinWords(" ", info.Header.ID, info.Header.Label), info.Path))
 		}
 		errs = append(errs, err)
 	}

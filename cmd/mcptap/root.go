@@ -29,9 +29,9 @@ or a server:
 
     mcptap demo
 
-REC is a file (a recording, an export or a bundle), the id of a recording or the
-beginning of one, its label, @last (the newest, but no replay) or @live (the newest
-still running).
+REC is a file (a recording, an export or a bundle), the id of a recording, its label,
+the beginning of its id, @last (the newest, but no replay) or @live (the newest still
+running). If a word fits several, the first of these counts.
 REC#2 is the second session in it.
 
 The data directory is --dir, $MCPTAP_DIR, $XDG_STATE_HOME/mcptap, or
@@ -72,10 +72,12 @@ Other:
   {{rpad .Name .NamePadding}}  {{.Short}}
 {{- end}}{{end}}
 
+{{- if .HasHelpSubCommands}}
+
 Help topics ("{{.CommandPath}} help TOPIC"):
 {{- range $cmds}}{{if .IsAdditionalHelpTopicCommand}}
   {{rpad .Name .NamePadding}}  {{.Short}}
-{{- end}}{{end}}{{end}}
+{{- end}}{{end}}{{end}}{{end}}
 {{- if .HasAvailableLocalFlags}}
 
 Flags:
@@ -185,8 +187,14 @@ func bareRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) {
+			if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+				err = fmt.Errorf("unknown flag: -%s", letters)
+			}
 			if instead := removedFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
 				return hint.With(fmt.Errorf("--%s no longer exists", unknown.GetSpecifiedName()), instead)
+			}
+			if cmd.Name() == "show" && slices.Contains([]string{"tail", "head", "limit", "lines"}, unknown.GetSpecifiedName()) {
+				return hint.With(err, fewerHint)
 			}
 			if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
 				return hint.With(err, "did you mean --"+near+"?")
@@ -194,8 +202,11 @@ func bareRoot(a *app) *cobra.Command {
 		}
 		var invalid *pflag.InvalidValueError
 		var number *strconv.NumError
-		if errors.As(err, &invalid) && errors.As(err, &number) {
+		switch {
+		case errors.As(err, &invalid) && errors.As(err, &number):
 			err = fmt.Errorf("--%s: invalid number %s", invalid.GetFlag().Name, term.Quote(invalid.GetValue()))
+		case invalid != nil && invalid.GetFlag().Value.Type() == "duration":
+			err = fmt.Errorf("--%s: invalid duration %s (a number with a unit, such as 5s)", invalid.GetFlag().Name, term.Quote(invalid.GetValue()))
 		}
 		return hint.With(err, "`"+cmd.CommandPath()+" --help` lists the flags")
 	})

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 // A setting is a flag that can be set by an environment variable, too.
@@ -83,6 +86,47 @@ func readSettings(env func(string) string, command string, flags *pflag.FlagSet)
 	return errors.Join(wrong...)
 }
 
+// unknownVariables returns the variables that begin as settings do and are not settings,
+// each with the setting that was probably meant, "" if none is similar.
+func unknownVariables(environ []string) (names, near []string) {
+	var known []string
+	for i := range settings {
+		known = append(known, strings.ReplaceAll(settings[i].flag, "-", "_"))
+	}
+	for _, variable := range environ {
+		name, value, _ := strings.Cut(variable, "=")
+		word, ours := strings.CutPrefix(name, "MCPTAP_")
+		if word = strings.ToLower(word); !ours || value == "" || slices.Contains(known, word) {
+			continue
+		}
+		meant := filter.Nearest(word, known)
+		for _, k := range known {
+			if strings.HasPrefix(word, k+"_") {
+				meant = k
+			}
+		}
+		if meant != "" {
+			meant = "MCPTAP_" + strings.ToUpper(meant)
+		}
+		names, near = append(names, name), append(near, meant)
+	}
+	return names, near
+}
+
+// warnVariables reports variables that are probably misspelled settings, in one line.
+func (a *app) warnVariables() {
+	var wrong []string
+	names, near := unknownVariables(a.environ)
+	for i, name := range names {
+		if near[i] != "" {
+			wrong = append(wrong, name+" is ignored (did you mean "+near[i]+"?)")
+		}
+	}
+	if len(wrong) > 0 {
+		a.say("warning: " + strings.Join(wrong, ", "))
+	}
+}
+
 func (s *setting) set(flag pflag.Value, value string) error {
 	if s.check != nil {
 		if err := s.check(value); err != nil {
@@ -120,7 +164,16 @@ const addressHint = "use an address and a port, such as 127.0.0.1:8080; port 0 p
 func checkAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
-		err = hint.With(err, addressHint)
+		err = hint.With(fmt.Errorf("%s: %w", term.Quote(value), addressError(err)), addressHint)
+	}
+	return err
+}
+
+// addressError returns the cause of an error for an address, without the address.
+func addressError(err error) error {
+	var wrong *net.AddrError
+	if errors.As(err, &wrong) {
+		return errors.New(wrong.Err)
 	}
 	return err
 }
@@ -131,11 +184,14 @@ func listenError(flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		advice = "another program uses this port; port 0 picks a free one"
 	}
-	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), err), advice)
+	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), addressError(err)), advice)
 }
 
 func checkFile(value string) error {
 	_, err := os.Stat(value)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s does not exist", term.Quote(value))
+	}
 	return err
 }
 

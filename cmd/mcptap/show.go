@@ -29,9 +29,10 @@ cancellation. --tree draws calls as trees. Both accept filters.
 
 A number shows one frame in full, and of a request its response. --curl prints a
 command that repeats the frame's HTTP request. 17,19 and 17-30 list these frames.
-Other words are a filter; see ` + "`" + `mcptap help filter` + "`" + `:
+Other words are a filter, after numbers of these frames; see ` + "`" + `mcptap help filter` + "`" + `:
 
   mcptap show @last tool:forecast is:error
+  mcptap show @last 17-30 is:error
 
 HTTP heads and connections are listed only if they failed, or with --http.
 

@@ -193,7 +193,7 @@ func TestShowClientHungUp(t *testing.T) {
 	}
 	put(4*time.Minute, 4, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":4,"result":{}}`))
 	path := record(t, frames)
-	if text := strings.Join(show(t, path, "--calls"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
+	if text := strings.Join(show(t, path, "--calls", "is:late"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
 		t.Errorf("the late response is not marked:\n%s", text)
 	}
 	for _, args := range [][]string{{"--calls"}, {}} {

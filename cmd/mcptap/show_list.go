@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/internal/listing"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -60,7 +62,7 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 		if !o.json {
 			sayRules(a, sel.Filter.String())
 		}
-		if l.Findings, err = findingsOf(ctx, rec, info.Frames); err != nil {
+		if l.Findings, err = load.Findings(ctx, rec, info.Frames); err != nil {
 			return nil, err
 		}
 	}
@@ -234,10 +236,25 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 	if l.o.byCall() {
 		what = "call"
 	}
-	text := "no " + what + " in that period"
+	info, err := l.rec.Info()
+	if err != nil {
+		return err
+	}
+	size := fmt.Sprintf("the recording has frames 1 to %d, in %s", info.Frames, view.Took(info.Duration))
+	text := "no " + what + " in that period: " + size
 	switch {
+	case l.Filter != nil && len(l.Ranges) > 0:
+		text = "no " + what + " in that range matches " + l.Filter.String()
 	case l.Filter != nil:
 		text = "no " + what + " matches " + l.Filter.String()
+	case len(l.Ranges) == 0 && l.ByLane:
+		if text = "no frames in the lane " + l.Lane.String(); l.Span != view.Whole {
+			text += " in that period"
+		}
+	case l.Picks() && l.Ranges[0].From > info.Frames:
+		text = "no such frame: " + size
+	case l.Picks() && l.o.byCall() && l.Session == 0 && len(l.Ranges) == 1 && l.Ranges[0].From == l.Ranges[0].To:
+		text = fmt.Sprintf("frame %d belongs to no call", l.Ranges[0].From)
 	case l.Picks():
 		text = "no such " + what
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -334,17 +335,16 @@ func TestFollowCallsWait(t *testing.T) {
 			w.put(tap.ToServer, `{"jsonrpc":"2.0","id":"hung%d","method":"tools/call","params":{"name":"hang"}}`+"\n")
 			pr, pw := io.Pipe()
 			code := make(chan int, 1)
+			began := time.Now()
+			var ahead atomic.Int64 // what the clock shows since then
+			ahead.Store(int64(5 * time.Second))
+			if query == "latency:>1h" {
+				time.AfterFunc(300*time.Millisecond, func() { ahead.Store(int64(time.Hour + 5*time.Second)) })
+			}
 			go func() {
 				a, _ := testApp(map[string]string{"MCPTAP_DIR": dir})
 				a.stdout = pw
-				began := time.Now()
-				a.now = func() time.Time { // an hour later half a second from now
-					now := time.Now()
-					if now.Sub(began) < 500*time.Millisecond {
-						return now.Add(5 * time.Second)
-					}
-					return now.Add(time.Hour)
-				}
+				a.now = func() time.Time { return began.Add(time.Duration(ahead.Load())) }
 				code <- a.run(append(append([]string{"show", "-f"}, recordings...), "--calls", query))
 				pw.Close()
 			}()

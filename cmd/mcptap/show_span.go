@@ -119,6 +119,9 @@ func (o *showOptions) span(a *app, info store.Info) (view.Span, error) {
 			s.To += until.unit - 1
 		}
 	}
+	if err == nil && since == nil && s.To < 0 {
+		err = fmt.Errorf("--until %s is before the start of the recording", o.until)
+	}
 	if err == nil && (s.From > s.To || s.First > s.Last) {
 		err = errors.New("--until is before --since")
 	}

@@ -42,15 +42,17 @@ func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
 // isPair reports whether the ranges are two single frames.
 func (w *showWords) isPair() bool {
 	single := func(r tap.Range) bool { return r.From == r.To }
-	return len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
+	return w.query == "" && len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
 }
 
-// parseArgs classifies the arguments: recordings, then numbers or a filter.
+// fewerHint is the advice for a flag that would list fewer frames.
+const fewerHint = "list a range of frames, such as 1-5, or pipe the output to `head -n 5` or `tail -n 5`"
+
+// parseArgs classifies the arguments: recordings, then numbers, then a filter.
 func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	for i, number := range args[1:] {
 		if args[i] == "-n" && strings.Trim(number, "0123456789") == "" {
-			return nil, hint.With(errors.New("show has no flag -n"),
-				"list a range of frames, such as 1-"+number+", or pipe the output to `head -n "+number+"`")
+			return nil, hint.With(errors.New("show has no flag -n"), fewerHint)
 		}
 	}
 	n := 1
@@ -65,16 +67,22 @@ func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	if len(rest) == 0 {
 		return w, nil
 	}
-	ranges, ok, err := parseRanges(rest)
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
-		w.query = strings.Join(rest, " ")
-	case len(ranges) == 1 && ranges[0].From == ranges[0].To && !o.byCall() && !strings.ContainsAny(rest[0], ".-"):
-		w.number = ranges[0].From
-	default:
-		w.ranges = ranges
+	if number, minus := strings.CutPrefix(rest[0], "-"); len(rest) == 1 && minus && number != "" && strings.Trim(number, "0123456789") == "" {
+		return nil, hint.With(fmt.Errorf("show has no flag %s", rest[0]), fewerHint)
+	}
+	for len(rest) > 0 {
+		ranges, ok, err := parseRanges(rest[:1])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		w.ranges, rest = append(w.ranges, ranges...), rest[1:]
+	}
+	w.query = strings.Join(rest, " ")
+	if one := args[n]; w.query == "" && len(w.ranges) == 1 && w.ranges[0].From == w.ranges[0].To && !o.byCall() && !strings.ContainsAny(one, ".-") {
+		w.number, w.ranges = w.ranges[0].From, nil
 	}
 	return w, nil
 }

@@ -89,9 +89,11 @@ func TestWordsAreNotFlags(t *testing.T) {
 
 // A flag of head and git log is explained, and not taken for a filter.
 func TestNoLimitFlag(t *testing.T) {
-	for _, args := range [][]string{{"show", "@last", "-n", "5"}, {"show", "-n", "5", "@last"}, {"show", "@last", "--calls", "-n", "5"}} {
+	for _, args := range [][]string{
+		{"show", "@last", "-n", "5"}, {"show", "-n", "5", "@last"}, {"show", "@last", "--calls", "-n", "5"}, {"show", "@last", "-5"}, {"show", "@last", "--tail", "5"},
+	} {
 		a, out := testApp(nil)
-		if code := a.run(args); code != exitFailure || !strings.Contains(out.String(), "show has no flag -n\nmcptap: hint: list a range of frames, such as 1-5, or") {
+		if code := a.run(args); code != exitFailure || !strings.Contains(out.String(), "\nmcptap: hint: list a range of frames, such as 1-5, or") {
 			t.Errorf("%q: exit %d: %s", args, code, out)
 		}
 	}
@@ -112,6 +114,8 @@ func TestParseArgs(t *testing.T) {
 		{showOptions{}, []string{"@last", "17..17"}, showWords{recordings: []string{"@last"}, ranges: []tap.Range{{From: 17, To: 17}}}},
 		{showOptions{calls: true}, []string{"@last", "17"}, showWords{recordings: []string{"@last"}, ranges: []tap.Range{{From: 17, To: 17}}}},
 		{showOptions{}, []string{"@last", "-tool:a", "b"}, showWords{recordings: []string{"@last"}, query: "-tool:a b"}},
+		{showOptions{}, []string{"@last", "5-7", "#9", "is:error", "3"}, showWords{recordings: []string{"@last"},
+			ranges: []tap.Range{{From: 5, To: 7}, {From: 9, To: 9}}, query: "is:error 3"}},
 		{showOptions{}, []string{"@last", "@live"}, showWords{recordings: []string{"@last"}, query: "@live"}},
 		{showOptions{}, []string{"@live"}, showWords{recordings: []string{"@live"}}},
 		{showOptions{follow: true}, []string{"@live", "x"}, showWords{recordings: []string{"@live"}, all: true, query: "x"}},

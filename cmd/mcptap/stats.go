@@ -33,7 +33,8 @@ ended, how long they took, and how many bytes they carried.
   SPREAD      distribution of the latencies over the lines of LATENCY below
 
 A call that became a task, or needed more input, lasts until its final response. A
-subscription lasts until it is acknowledged. A directory means all recordings in it.`
+subscription lasts until it is acknowledged. A directory means all recordings and exports
+in it.`
 
 type statsOptions struct {
 	json    bool
@@ -139,11 +140,7 @@ type statsSource struct {
 // unreadable ones in directories.
 func statsSources(a *app, args []string) (found []statsSource, leftOut int, err error) {
 	for _, arg := range args {
-		path, session, err := a.findSession(arg)
-		if err != nil || isDir(path) {
-			if !isDir(arg) {
-				return nil, 0, err
-			}
+		if isDir(arg) {
 			inside, unreadable, err := recordingsIn(a, arg)
 			if err != nil {
 				return nil, 0, err
@@ -153,6 +150,10 @@ func statsSources(a *app, args []string) (found []statsSource, leftOut int, err 
 				found = append(found, statsSource{path: path})
 			}
 			continue
+		}
+		path, session, err := a.findSession(arg)
+		if err != nil {
+			return nil, 0, err
 		}
 		found = append(found, statsSource{path, session})
 	}
@@ -171,8 +172,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// recordingsIn returns the recordings in a directory, oldest first. It reports, counts and
-// omits unreadable ones.
+// recordingsIn returns the recordings in a directory, oldest first, and those made of the
+// texts in it. It reports, counts and omits unreadable ones.
 func recordingsIn(a *app, dir string) (paths []string, unreadable int, err error) {
 	infos, err := store.List(dir)
 	if err != nil {
@@ -186,6 +187,19 @@ func recordingsIn(a *app, dir string) (paths []string, unreadable int, err error
 			unreadable++
 			a.say(fmt.Sprintf("skipped: %v", info.Err))
 		}
+	}
+	texts, err := recording.Texts(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, text := range texts {
+		path, _, err := a.opener().Path(a.ctx, text)
+		if err != nil {
+			unreadable++
+			a.say(fmt.Sprintf("skipped: %v", err))
+			continue
+		}
+		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
 		return nil, 0, fmt.Errorf("no recordings in %s", dir)

@@ -78,6 +78,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 		return o.fail(hint.With(errors.New("mcptap stdio needs the command of a server"),
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
+	a.warnVariables()
 	// The environment need not be meant for this server, and must not break it.
 	if err := readSettings(a.env, "stdio", cmd.Flags()); err != nil {
 		a.say("ignored " + strings.Join(messages(err), ", and "))
@@ -126,6 +127,9 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	}
 	if err != nil {
 		a.say(err.Error())
+		if name := command[0]; code == exitNotFound && len(command) == 1 && strings.Contains(name, " ") {
+			a.say("hint: the command and its arguments are separate words: `mcptap stdio -- " + name + "`")
+		}
 	}
 	if code == 0 {
 		return nil

@@ -16,11 +16,11 @@ func salvage(a *app, path string, write func(recording.Source) error) error {
 	if err != nil {
 		return err
 	}
-	if err := write(rec); err != nil {
-		return err
-	}
 	if r.Frames == 0 {
 		return fmt.Errorf("%s: no frame could be read", path)
+	}
+	if err := write(rec); err != nil {
+		return err
 	}
 	var lost []string
 	for i, m := range r.Missing {

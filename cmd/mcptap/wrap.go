@@ -164,6 +164,9 @@ func (o *wrapOptions) find(a *app) ([]config, error) {
 			continue
 		}
 		if c.err != nil && o.config != "" {
+			if errors.Is(c.err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("--config: %s does not exist", term.Quote(o.config))
+			}
 			return nil, c.err
 		}
 		found = append(found, c)
@@ -192,7 +195,7 @@ func (o *wrapOptions) apply(a *app, configs []config, names []string) error {
 			failed = append(failed, err)
 		}
 	}
-	if changed == 0 && len(failed) == 0 && !o.dryRun {
+	if changed == 0 && len(failed) == 0 {
 		a.say("nothing to change")
 	}
 	return errors.Join(append(failed, w.Flush())...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -238,22 +237,18 @@ func (d *Differ) labelled(dir string) ([]*Recording, error) {
 			d.skip(err)
 		}
 	}
-	entries, err := os.ReadDir(dir)
+	texts, err := recording.Texts(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		name := filepath.Join(dir, e.Name())
-		if ext := filepath.Ext(name); ext != ".ndjson" && ext != ".txtar" || !recording.IsText(name) {
-			continue
-		}
+	for _, name := range texts {
 		c, err := d.Load(name)
 		if err != nil {
 			d.skip(err)
 			continue
 		}
 		if c.Info.Header.Label == "" {
-			c.Info.Header.Label = strings.TrimSuffix(e.Name(), filepath.Ext(name))
+			c.Info.Header.Label = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 		}
 		all = append(all, c)
 	}

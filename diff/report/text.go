@@ -48,6 +48,9 @@ func (t *diffText) report(r *diff.Report) {
 	for _, line := range term.FoldHard(safe.String(r.Summary), t.TextWidth(120)) {
 		t.Printf("%s\n", t.Paint(line, term.Bold))
 	}
+	if presets := r.Suggest(); len(presets) > 0 {
+		t.Printf("The differences in behaviour look volatile. To ignore them:\n  --ignore %s\n", strings.Join(presets, " --ignore "))
+	}
 }
 
 // side describes a session in a line.

@@ -438,7 +438,7 @@ func callFault(n *view.Node, nested bool) string {
 			words = append(words, "probably")
 		}
 	} else if c.Parent != (session.Ref{}) && c.Guess {
-		words = append(words, "position guessed")
+		words = append(words, "probably of this call")
 	}
 	if n.Row.Part.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", n.Row.Part.Clash.Seq))
@@ -466,7 +466,7 @@ var noteWords = []string{
 	"id or method truncated",
 	"response without an id",
 	"a probe",
-	"requestState lost",
+	"requestState missing or changed",
 	"cancellation refused",
 	"no longer tracked",
 	"", // the status of the response shows it
@@ -514,7 +514,7 @@ func partTitle(l *view.Row) title {
 		words = append(words, "after the end")
 	}
 	if p.Guess && p.Request == (session.Ref{}) {
-		words = append(words, "position guessed")
+		words = append(words, "probably of this call")
 	}
 	if p.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))

@@ -12,6 +12,7 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 )
@@ -47,10 +48,7 @@ func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64,
 	var head tap.Event
 	var body bytes.Buffer
 	bodySeq := uint64(0)
-	for f2, err := range rec.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for f2, err := range recording.Read(ctx, rec, 0, false) {
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -383,10 +384,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 	var tracker session.Tracker
 	equal, others := view.NewResponses(), view.NewResponses()
 	others.AnyParams = true
-	for f, err := range one.rec.Frames(0) {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for f, err := range recording.Read(ctx, one.rec, 0, false) {
 		if err != nil {
 			return err
 		}

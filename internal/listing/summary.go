@@ -135,7 +135,7 @@ func statusWord(info store.Info) string {
 		if n := len(info.Gaps); n > 0 && info.Gaps[n-1].To+1 >= info.Frames {
 			return "cut off: the end could not be written"
 		}
-		return "cut off: the tap was killed"
+		return "cut off: its end was not recorded"
 	case store.Damaged:
 		return "damaged"
 	}

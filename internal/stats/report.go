@@ -61,7 +61,7 @@ func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, 
 	}
 	stats := session.NewStats(name, m.slowest)
 	meter := session.NewMeter(stats, number)
-	if err := meterFrames(ctx, rec, meter); err != nil {
+	if err := recording.Each(ctx, rec, meter.Add); err != nil {
 		return err
 	}
 	if info, err = rec.Info(); err != nil {
@@ -78,20 +78,6 @@ func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, 
 		m.live++
 	}
 	m.Merge(stats)
-	return nil
-}
-
-// meterFrames passes the frames of a recording to a meter.
-func meterFrames(ctx context.Context, rec *store.Recording, m *session.Meter) error {
-	for f, err := range rec.Frames(0) {
-		if err == nil && f.Seq%1024 == 0 {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		m.Add(&f)
-	}
 	return nil
 }
 

@@ -162,6 +162,8 @@ func (m *Mock) note(n replay.Note) {
 	case m.over:
 	case m.config.fails(n.Kind):
 		m.t.Errorf("mock of %s: %s", m.file, escape.String(n.Text))
+	case n.Kind == replay.NoteResponse:
+		m.t.Logf("mock of %s: %s", m.file, escape.String(n.Deviation()))
 	case n.Kind == replay.NoteRelaxed:
 		m.t.Logf("mock of %s: %s", m.file, escape.String(n.Text))
 	}

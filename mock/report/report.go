@@ -81,7 +81,10 @@ func (r *Report) take(n replay.Note, count int, failure bool) {
 	if failure {
 		r.wrong++
 	}
-	if failure || n.Kind == replay.NoteRelaxed || n.Kind == replay.NoteRefused { // report every inexact match
+	switch {
+	case n.Kind == replay.NoteResponse: // what follows may not fit what the user did
+		r.tell(n.Deviation())
+	case failure, n.Kind == replay.NoteRelaxed, n.Kind == replay.NoteRefused: // report every inexact match
 		r.tell(n.Text)
 	}
 	if r.to != nil && r.err == nil {

@@ -186,14 +186,24 @@ const maxRounds = 32
 type chain struct {
 	state   []byte // in JSON, nil for none
 	answers []byte // the inputResponses, nil if nothing was asked
+	was     []byte // the recorded state in JSON, nil for none
 }
 
 // required takes an input_required result. It reports whether the request stays open: it was
 // repeated at once, because the recorded client did not repeat it.
 func (p *player) required(f *pending, a *request, m *jsonrpc.Message) bool {
 	c := &chain{state: bytes.Clone(lookup(m.Result, "requestState"))}
+	inputs, ok := readObject(lookup(m.Result, "inputRequests"))
+	if recorded, err := p.load(a.answer); err == nil && recorded.ResultType == "input_required" {
+		if c.was = bytes.Clone(lookup(recorded.Result, "requestState")); a.retry < 0 { // not repeated by the recorded client either
+			for _, in := range inputs {
+				p.pool.find(in.request())
+			}
+			return false
+		}
+	}
 	complete := true
-	if inputs, ok := readObject(lookup(m.Result, "inputRequests")); ok {
+	if ok {
 		c.answers, complete = p.inputs(inputs)
 	}
 	if a.retry >= 0 && p.progress[a.retry] == unsent && p.target.retries() {
@@ -251,6 +261,16 @@ func (p *player) recordedInput(q *asked) []byte {
 		return bytes.Clone(lookup(m.Params, "inputResponses", q.name))
 	}
 	return bytes.Clone(m.Result)
+}
+
+// keepsState makes a chain keep the state of a recorded request if that is not the one that the
+// recorded server had given: the client changed or dropped it.
+func (c *chain) keepsState(params []byte) {
+	sent := lookup(params, "requestState")
+	was, _ := textOf(c.was)
+	if now, _ := textOf(sent); now != was || (sent == nil) != (c.was == nil) {
+		c.state = sent
+	}
 }
 
 // withChain adds to params what a repeated request carries.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
@@ -72,6 +73,48 @@ func TestRetryOrder(t *testing.T) {
 		if got := string(withChain([]byte(`{"name":"a"}`), c)); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestOwnState: a requestState that the client made up or dropped is sent as it is, and an
+// input_required result that it left alone is left alone.
+func TestOwnState(t *testing.T) {
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	call := func(id int, name, more string) string {
+		return fmt.Sprintf(`>{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,%s%s}}`, id, name, more, meta)
+	}
+	const answers = `"inputResponses":{"n":{"action":"accept"}},`
+	asks := func(id, state string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"input_required","inputRequests":{"n":{"method":"elicitation/create","params":{}}},"requestState":"` + state + `"}}`
+	}
+	refuses := func(id string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32602,"message":"invalid requestState"}}`
+	}
+	done := func(id string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"resultType":"complete","content":[]}}`
+	}
+	frames := lines(strings.Join([]string{
+		call(1, "left", ""), asks("1", "s1"),
+		call(2, "forged", ""), asks("2", "s2"), call(3, "forged", answers+`"requestState":"xxx",`), refuses("3"),
+		call(4, "forged", answers+`"requestState":"s2",`), done("4"),
+		call(5, "dropped", ""), asks("5", "s5"), call(6, "dropped", answers), refuses("6"),
+		call(7, "kept", ""), asks("7", "s7"), call(8, "kept", answers+`"requestState":"s7",`), done("8"),
+	}, "\n") + "\n")
+	serve := answering(func(_, id, raw string) (string, error) {
+		state, sent := textOf(lookup([]byte(raw), "params", "requestState"))
+		switch {
+		case strings.HasPrefix(state, "live"):
+			return done(id) + "\n", nil
+		case sent || strings.Contains(raw, "inputResponses"):
+			return refuses(id) + "\n", nil
+		}
+		return asks(id, "live"+id) + "\n", nil
+	})
+	opt := patient()
+	said := notes(&opt)
+	got := play(t, planned(frames, nil), opt, serve)
+	if found := differences(compared(t, frames, got), diff.Cosmetic); found != "" || len(*said) > 0 {
+		t.Errorf("found %s, notes %q, played\n%s", found, *said, bodies(got))
 	}
 }
 

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // onPipes serves on a pair of pipes.

@@ -150,6 +150,7 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 			return nil, false
 		}
 		delete(p.chains, a.call)
+		c.keepsState(params)
 		return withChain(params, c), true
 	}
 	out, lacks := p.values.carry(params)

@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/streamable"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A memory is a recorder of HTTP traffic.

@@ -3,9 +3,6 @@ package filter
 import (
 	"fmt"
 	"go/ast"
-
-	"github.com/mcptap/mcptap/tap/jsonrpc"
-
 	goparser "go/parser"
 	"go/token"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
 func TestNeeds(t *testing.T) {

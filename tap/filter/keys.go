@@ -227,7 +227,7 @@ var isWords = []word{
 	thatIs(IsUnmatched, "unmatched", "a notification about an unknown call, task or subscription", "stray"),
 	later(thatIs(IsCancelled, "cancelled", "a cancelled request", "canceled")),
 	thatIs(IsCancel, "cancel", "a message that cancels a call"),
-	thatIs(IsLate, "late", "a response to a request that was cancelled before"),
+	thatIs(IsLate, "late", "a response to a request that was cancelled before, or a call that is `too late`"),
 	thatIs(IsRetry, "retry", "a further request of the same call: after input_required, or about its task", "again"),
 	thatIs(IsInterim, "interim", "a response that does not end its call: input_required, a task"),
 	thatIs(IsProgress, "progress", "a notification about the progress of a call"),

@@ -269,18 +269,19 @@ func (s CallStatus) Settled() bool { return s >= CallDone }
 // not a subscription: it waits for a response, for input or for the end of a task.
 func (s CallStatus) Unanswered() bool { return s <= CallWorking }
 
-// Waits returns the last request of the call if it has no response, and else false: then the
+// Waits returns the last request of the call that has no response, false if all have: then the
 // call waits for its caller, or for the end of a task.
 func (c *Call) Waits() (last Part, ok bool) {
-	for i := range c.Parts {
+	answered := map[Ref]bool{}
+	for i := range slices.Backward(c.Parts) {
 		switch p := &c.Parts[i]; {
-		case p.Role == RoleRequest || p.Role == RoleRetry:
-			last, ok = *p, true
-		case p.Request == last.Message:
-			ok = false
+		case p.Request != Ref{}:
+			answered[p.Request] = true
+		case (p.Role == RoleRequest || p.Role == RoleRetry) && !answered[p.Message]:
+			return *p, true
 		}
 	}
-	return last, ok
+	return Part{}, false
 }
 
 // Lost reports whether a call is over without an answer because the stream of the answer

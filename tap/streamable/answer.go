@@ -24,14 +24,14 @@ var reasons = map[int]string{
 // with it.
 func (tr *traffic) setOwn(ex *exchange, why *refusal) {
 	text := why.why
-	if why.status != 502 {
-		text = "the request was refused: " + text
-	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
+	if why.status != 502 { // of a request that gets a 502, the rest is still recorded
+		text = "the request was refused: " + text
+		ex.up.over, ex.up.complete = true, true
+	}
 	ex.own = &answer{why.status, reasons[why.status], "mcptap: " + text + "\n"}
 	ex.by, ex.why = byTap, text
-	ex.up.over, ex.up.complete = true, true
 	if !ex.down.over && !slices.Contains(tr.queue, ex) {
 		tr.queue = append(tr.queue, ex)
 	}

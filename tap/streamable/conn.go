@@ -19,6 +19,9 @@ import (
 // reset, and the client might lose the response.
 const linger = time.Second
 
+// maxAfter is the maximum number of bytes that are recorded of a request after its 502.
+const maxAfter = 4 << 20
+
 // A conn is a client connection and the corresponding server connection.
 // There is one goroutine for each direction.
 type conn struct {
@@ -38,6 +41,8 @@ type conn struct {
 	silent bool
 	// mute reports that nothing more is written to the server.
 	mute atomic.Bool
+	// late is how many bytes may still be recorded of the request that got a 502.
+	late int
 	// blindUp and blindDown report that a cutter failed, see cutUp.
 	blindUp, blindDown bool
 	warned             sync.Once
@@ -107,7 +112,7 @@ func (c *conn) serveUp() {
 		switch within := c.up.state == upHead; {
 		case within && !waits:
 			c.client.expire(headTime)
-		case waits && !within && c.up.state != upRefused:
+		case waits && !within && c.up.state != upRefused && c.late == 0:
 			_ = c.client.socket.SetReadDeadline(time.Time{})
 		}
 		waits = c.up.state == upHead
@@ -131,6 +136,10 @@ func (c *conn) secure() error {
 
 // take forwards a chunk from the client.
 func (c *conn) take(chunk []byte) {
+	if c.late > 0 {
+		c.takeLate(chunk)
+		return
+	}
 	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
 		out, rest := c.cutUp(chunk, at)
 		c.tell(out)
@@ -145,6 +154,23 @@ func (c *conn) take(chunk []byte) {
 		}
 		chunk = rest
 	}
+}
+
+// takeLate records the rest of a request that got a 502. Many clients send a body after its
+// head, and some never do: the response does not wait for it.
+func (c *conn) takeLate(chunk []byte) {
+	c.late = max(0, c.late-len(chunk))
+	if c.late > 0 {
+		c.cutUp(chunk, time.Now())
+	}
+	switch {
+	case c.late > 0 && c.up.state == upBody:
+		return
+	case c.up.state == upBody:
+		c.up.ex.up.note("the rest of the request was not recorded")
+	}
+	c.late = 0
+	c.up.giveUp()
 }
 
 // tell writes to the server, which it dials first if necessary.
@@ -184,8 +210,12 @@ func (c *conn) reach() bool {
 func (c *conn) unreachable(err error) {
 	why := "the server at " + c.hosts.upstreamURL + " could not be reached: " + err.Error()
 	c.lost(byTap, why)
-	c.up.giveUp()
 	first := c.first()
+	if first != nil && first == c.up.ex && c.up.state == upBody {
+		c.late = maxAfter
+	} else {
+		c.up.giveUp()
+	}
 	if first == nil || first.method == "" {
 		c.client.abort() // it would not understand a response
 		return

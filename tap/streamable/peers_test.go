@@ -263,6 +263,51 @@ func TestUnreachable(t *testing.T) {
 	})
 }
 
+// A client that sends a body after its head, as urllib does, gets its 502 without delay, and the
+// body is recorded: at most maxAfter bytes of it, and nothing behind it.
+func TestUnreachableBeforeTheBody(t *testing.T) {
+	l := rawtalk.Listen(t)
+	gone := "http://" + l.Addr().String()
+	l.Close()
+	endless := strings.Repeat("10000\r\n"+strings.Repeat("x", 1<<16)+"\r\n", maxAfter>>16+1)
+	for name, tc := range map[string]struct {
+		field, body, want, fault string
+	}{
+		"length":  {"Content-Length: 10", `{"id":"7"}`, `{"id":"7"}`, ""},
+		"chunked": {"Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n", "hello", ""},
+		"more":    {"Content-Length: 2", "{}GET / HTTP/1.1\r\nHost: x\r\n\r\n", "{}", ""},
+		"broken":  {"Transfer-Encoding: chunked", "5\r\nhello!!", "hello", ""},
+		"never":   {"Expect: 100-continue\r\nContent-Length: 9", "", "", ""},
+		"endless": {"Transfer-Encoding: chunked", endless, "", "the rest of the request was not recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tp, rec := begin(t, gone, nil)
+			c, err := net.Dial("tcp", tp.Addr().String())
+			must(t, err)
+			defer c.Close()
+			must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
+			_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: "+tp.Addr().String()+"\r\n"+tc.field+"\r\n\r\n")
+			must(t, err)
+			if got, err := io.ReadAll(c); !strings.HasPrefix(string(got), "HTTP/1.1 502 Bad Gateway\r\n") || err != nil {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			_, _ = io.WriteString(c, tc.body)
+			c.Close()
+			rec.wait(func(f []*frame) bool { return countEvents(f, tap.EventDisconnect) == 1 })
+			if got := string(rec.joined(1, tap.ToServer, tap.FormBody)); tc.fault == "" && got != tc.want || len(got) > maxAfter {
+				t.Errorf("%d bytes of the body are recorded: %.20q", len(got), got)
+			}
+			ends := rec.events(tap.EventEnd)
+			if len(ends) != 1 || ends[0].By != "tap" || !strings.Contains(ends[0].Error, "could not be reached") || !strings.Contains(ends[0].Error, tc.fault) {
+				t.Errorf("ended with %+v", ends)
+			}
+			if n := len(rec.events(tap.EventRequest)); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
 // In front of a remote server a request for a foreign host is refused: only a
 // page that abuses the client's browser sends one.
 func TestForeignHostInFrontOfARemoteServer(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcptap/mcptap/tap"
 	"github.com/tidwall/gjson"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // rewrote records a change of the forwarded bytes from before to after.

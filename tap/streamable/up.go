@@ -229,6 +229,9 @@ func (u *upLane) endRequest() {
 		return
 	}
 	u.requestOver(ex, true)
+	if ex.own != nil {
+		u.state = upRefused // nothing follows the response of the tap
+	}
 }
 
 // trailer keeps the trailer fields of a chunked body for the end of the exchange.
@@ -256,6 +259,10 @@ func (u *upLane) resume() {
 func (u *upLane) refuse(why *refusal) {
 	u.sink.close(false)
 	ex := u.ex
+	if ex.own != nil { // it has its response
+		u.giveUp()
+		return
+	}
 	u.ex, u.sink, u.refused = nil, nil, ex
 	u.setOwn(ex, why)
 	u.giveUp()

@@ -149,7 +149,10 @@ type ndjsonReader struct {
 // line; it is [ErrNewer] for a file of a later version.
 func newNDJSONReader(from io.Reader, line int) (Reader, error) {
 	r := &ndjsonReader{r: bufio.NewReaderSize(from, 64<<10), n: line - 1}
-	var j headLine
+	var j struct {
+		headLine
+		ResourceSpans json.RawMessage `json:"resourceSpans"` // the only member of a trace
+	}
 	first, err := r.line()
 	if err == nil {
 		err = json.Unmarshal(first, &j)
@@ -157,6 +160,8 @@ func newNDJSONReader(from io.Reader, line int) (Reader, error) {
 	switch {
 	case err != nil:
 		return nil, r.wrong(&Error{err.Error(), fromExport})
+	case len(j.ResourceSpans) > 0:
+		return nil, &Error{"OpenTelemetry traces cannot be read", ExportHint}
 	case j.Type != "recording":
 		return nil, r.wrong(&Error{"not the first line of an export: the type is " + quote(j.Type) + ", not recording", fromExport})
 	case j.V > Version:

@@ -61,6 +61,7 @@ func TestReaderErrors(t *testing.T) {
 		"":                       "line 1: unexpected end",
 		"x":                      "line 1: invalid character",
 		"{}":                     `line 1: not the first line of an export: the type is "", not recording`,
+		`{"resourceSpans":[]}`:   "OpenTelemetry traces cannot be read",
 		frame:                    `the type is "frame", not recording`,
 		head:                     "it ends without an end line",
 		head + "{":               "it ends within line 2: the rest is missing",

@@ -122,6 +122,9 @@ var errNeither = &Error{"neither NDJSON nor a transcript", fromExport}
 
 const fromExport = "it must come from `mcptap export`"
 
+// ExportHint is the hint for a format that is only written.
+const ExportHint = "export the recording as .ndjson or .txtar instead"
+
 // textOnly fails where a NUL comes: the source may be of any size, or a device.
 type textOnly struct{ io.Reader }
 

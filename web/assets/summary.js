@@ -99,7 +99,7 @@ export class Summary {
       add('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' To save the rest: ', rec && code('export', '--salvage', argOf(rec)));
     }
     if (!rec) return all;
-    if (rec.status === 'cut') add('odd', 'Cut off.', 'The tap was killed or the machine stopped. The recording is complete up to that time', rec.problem ? ', but ' + rec.problem : '.');
+    if (rec.status === 'cut') add('odd', 'Cut off.', 'Its end was not recorded: the tap may have been killed, or the machine stopped. The recording is complete up to that time', rec.problem ? ', but ' + rec.problem : '.');
     if (rec.gaps) {
       const missing = rec.gaps.reduce((n, g) => n + g.to - g.from + 1, 0);
       const where = rec.gaps.slice(0, 4).map((g) => (g.from === g.to ? `#${g.from}` : `#${g.from}–${g.to}`)).join(', ') + (rec.gaps.length > 4 ? ' …' : '');

@@ -1,0 +1,163 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+)
+
+// A Message is one message, or what should be one.
+type Message struct {
+	*jsonrpc.Message
+	Entry   *session.Entry
+	Session *Session
+	// Part is what it is to its call. It is zero for an embedded message.
+	Part session.Part
+	Lane tap.Lane
+	// Path is the place of an embedded message in its frame, "$" for others.
+	Path string
+	// Revision is the one in force: of a request of 2026-07-28 its own, of a response that
+	// of its request, and otherwise that of the session; "" if it is not known.
+	Revision jsonrpc.Revision
+	// Request is, for a response, its request; nil if it is not known.
+	Request *Request
+
+	// What several rules ask for is read once.
+	cut                      bool          // some parts that a rule asked for are left out
+	text                     jsonrpc.Value // see Envelope
+	readText                 bool
+	envelope, params, result members
+	blocks                   once[block]
+	metas                    once[meta]
+}
+
+// Parameters returns the params as a value.
+func (m *Message) Parameters() jsonrpc.Value { return jsonrpc.Value(m.Params) }
+
+// Outcome returns the result as a value.
+func (m *Message) Outcome() jsonrpc.Value { return jsonrpc.Value(m.Result) }
+
+// Problem returns the error as a value.
+func (m *Message) Problem() jsonrpc.Value { return jsonrpc.Value(m.Error) }
+
+// Envelope returns the text of the whole message, nil if the frame is not JSON. It is that of
+// the element for a message of a batch, and nil for an embedded message.
+func (m *Message) Envelope() jsonrpc.Value {
+	if !m.readText {
+		m.readText, m.text = true, m.readEnvelope()
+	}
+	return m.text
+}
+
+func (m *Message) readEnvelope() jsonrpc.Value {
+	if m.Path != "$" {
+		return nil
+	}
+	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(m.Entry.Frame), " \t\r\n"))
+	if m.Entry.Message.Kind != jsonrpc.Batch || m.Kind == jsonrpc.Batch {
+		return text
+	}
+	c := m.Session.checker
+	if c.elementsOf != m.Entry.Frame.Seq {
+		c.elementsOf, c.elements = m.Entry.Frame.Seq, c.elements[:0]
+		for _, v := range text.Each {
+			c.elements = append(c.elements, v)
+		}
+	}
+	if i := m.Part.Message.Index; i < len(c.elements) {
+		return c.elements[i]
+	}
+	return nil
+}
+
+// Subject returns the tool, prompt or URI that a message is about, or else its method, or
+// that of its request.
+func (m *Message) Subject() string {
+	param, method, subject := m.Param, m.Method, ""
+	if m.Request != nil {
+		param, method = m.Request.Param, m.Request.Method
+	}
+	switch method {
+	case "tools/call", "prompts/get":
+		subject = param("name").Decoded()
+	case "resources/read":
+		subject = param("uri").Decoded()
+	}
+	return cmp.Or(subject, method)
+}
+
+// maxParts is how many parts of a message, such as content blocks, are judged.
+const maxParts = 100_000
+
+// once keeps the parts of a message that several rules ask for.
+type once[T any] struct {
+	read, cut bool // cut: there are more than maxParts
+	parts     []T
+}
+
+// all returns the parts, which read yields the first time.
+func (o *once[T]) all(m *Message, read func(yield func(T) bool)) []T {
+	if !o.read {
+		o.read = true
+		read(func(part T) bool {
+			if o.cut = len(o.parts) == maxParts; !o.cut {
+				o.parts = append(o.parts, part)
+			}
+			return !o.cut
+		})
+	}
+	m.cut = m.cut || o.cut
+	return o.parts
+}
+
+// few is how many members of an object are kept.
+const few = 64
+
+// members are those of an object, read when one is asked for.
+type members struct {
+	read, many bool // many: more than few, and all is not complete
+	all        []namedValue
+}
+
+type namedValue struct {
+	name  []byte
+	value jsonrpc.Value
+}
+
+// get is like [jsonrpc.Value.Get]. The object must be the same each time.
+func (o *members) get(object jsonrpc.Value, name string) (value jsonrpc.Value) {
+	if !o.read && object.IsObject() {
+		o.all = make([]namedValue, 0, 6)
+		for name, value := range object.Each {
+			if o.many = len(o.all) == few; o.many {
+				break
+			}
+			o.all = append(o.all, namedValue{name, value})
+		}
+	}
+	o.read = true
+	if o.many {
+		return object.Get(name)
+	}
+	for i := range o.all {
+		if string(o.all[i].name) == name {
+			value = o.all[i].value
+		}
+	}
+	return value
+}
+
+// Top returns a member of the message itself, see [Message.Envelope].
+func (m *Message) Top(name string) jsonrpc.Value { return m.envelope.get(m.Envelope(), name) }
+
+// Param returns a member of the params, and Member one of the result.
+func (m *Message) Param(name string) jsonrpc.Value { return m.params.get(m.Parameters(), name) }
+
+// Member returns a member of the result: see [Message.Param].
+func (m *Message) Member(name string) jsonrpc.Value { return m.result.get(m.Outcome(), name) }
+
+// Param returns a member of the params.
+func (r *Request) Param(name string) jsonrpc.Value { return r.params.get(r.Params, name) }

@@ -1,0 +1,207 @@
+// Package report reports what a replay could not play as recorded, and the responses to changed
+// requests.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/replay/client"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/text"
+	"github.com/mcptap/mcptap/tap/view"
+)
+
+// A Report is what a replay did.
+type Report struct {
+	Of string // the name of the recording that was played
+	// ID and Path are those of the new recording, "" if it is not kept.
+	ID, Path string
+	Requests int // in the plan
+	Notes    []client.Note
+}
+
+// jsonHead is the first line of `replay --json`, jsonNote one for each note.
+// The names are stable.
+type jsonHead struct {
+	V    int    `json:"v"`
+	Type string `json:"type"` // "replay"
+	Of   string `json:"of"`
+	// ID and Path are the new recording's, absent with --no-save.
+	ID       string `json:"id,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Requests int    `json:"requests"`
+}
+
+type jsonNote struct {
+	V       int    `json:"v"`
+	Type    string `json:"type"` // "note"
+	Kind    string `json:"kind"`
+	Frame   uint64 `json:"frame,omitempty"`
+	Method  string `json:"method,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Text    string `json:"text"`
+	// Frames are all that it is about, where those may be several.
+	Frames []uint64 `json:"frames,omitempty"`
+}
+
+// maxNotes limits the notes shown to a person.
+const maxNotes = 50
+
+// Say prints the notes as lines, for a format of comparisons that has no place for them.
+func (r *Report) Say(say func(line string)) {
+	for i, n := range r.Notes {
+		if i == maxNotes {
+			say(fmt.Sprintf("and %d more notes", len(r.Notes)-i))
+			break
+		}
+		say(n.Text)
+	}
+}
+
+// JSON prints the report for a program.
+func (r *Report) JSON(l *term.Printer) error {
+	err := term.WriteJSON(l.W, jsonHead{V: text.Version, Type: "replay", Of: r.Of, ID: r.ID, Path: r.Path, Requests: r.Requests})
+	for _, n := range r.Notes {
+		if err == nil {
+			line := jsonNote{V: text.Version, Type: "note", Kind: n.Kind.String(), Frame: n.Frame.Seq, Method: n.Method, Subject: n.Subject, Text: n.Text}
+			for _, ref := range n.Requests {
+				line.Frames = append(line.Frames, ref.Seq)
+			}
+			err = term.WriteJSON(l.W, line)
+		}
+	}
+	return err
+}
+
+// Text prints the report for a person.
+func (r *Report) Text(l *term.Printer) error {
+	if len(r.Notes) == 0 {
+		return nil
+	}
+	l.Printf("%s\n", l.Paint(fmt.Sprintf("REPLAY (%d)", len(r.Notes)), term.Bold))
+	for i, n := range r.Notes {
+		if i == maxNotes {
+			l.Printf("  and %d more, see --json\n", len(r.Notes)-i)
+			break
+		}
+		l.Printf("  %s\n", l.Paint(escape.String(n.Text), style(n.Kind)))
+	}
+	l.Printf("\n")
+	return l.Err
+}
+
+// style returns the style of a note; failures stand out.
+func style(k client.NoteKind) term.Style {
+	switch k {
+	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:
+		return term.Red
+	}
+	return term.Dim
+}
+
+// Lost returns the requests that the live server did not answer, or was not asked,
+// with what is known of why. What ended the session is said once: of the requests that
+// waited then, else of the first that was not sent. Where nothing ended it, it had not
+// been opened.
+func Lost(notes []client.Note) map[session.Ref]string {
+	lost := map[session.Ref]string{}
+	died := "the session was not opened"
+	for _, n := range notes {
+		switch n.Kind {
+		case client.NoteTimeout:
+			lost[n.Frame] = "it was not answered in time"
+		case client.NoteRefused:
+			if _, why, ok := strings.Cut(n.Text, " got no response: "); ok && n.Frame != (session.Ref{}) {
+				lost[n.Frame] = why
+			} // else the answer was an error, which is compared
+		case client.NoteDied:
+			died = n.Text
+			for _, ref := range n.Requests {
+				lost[ref], died = n.Text, ""
+			}
+		case client.NoteUnsent:
+			for _, ref := range n.Requests {
+				lost[ref], died = died, ""
+			}
+		}
+	}
+	return lost
+}
+
+// A Resent is a recorded request that was sent changed.
+type Resent struct {
+	Call session.Ref
+	Sent []byte
+	// Recorded and Now are the frames of the recorded response and of the live one, Then and
+	// Response their messages, nil where there is none.
+	Recorded, Now  session.Part
+	Then, Response []byte
+	In             string // the id of the recording with the live response, "" if it is not kept
+}
+
+// OK reports whether the live response is a success.
+func (x *Resent) OK() bool {
+	m := jsonrpc.Peek(x.Response)
+	return x.Response != nil && !m.IsFailure()
+}
+
+// jsonResent is a changed call in `replay --set --json`. The names are stable.
+type jsonResent struct {
+	V    int    `json:"v"`
+	Type string `json:"type"` // "resent"
+	Call uint64 `json:"call"` // the frame of the recorded request
+	// Request is the request sent, Recorded and Response are the two responses, all as
+	// text; a missing response is absent.
+	Request  string  `json:"request"`
+	Recorded *string `json:"recorded,omitempty"`
+	Response *string `json:"response,omitempty"`
+}
+
+// JSON prints the request and its responses for a program.
+func (x *Resent) JSON(w io.Writer) error {
+	text := func(b []byte) *string {
+		if b == nil {
+			return nil
+		}
+		s := string(b)
+		return &s
+	}
+	return term.WriteJSON(w, jsonResent{V: 1, Type: "resent", Call: x.Call.Seq, Request: string(x.Sent), Recorded: text(x.Then), Response: text(x.Response)})
+}
+
+// Text prints the request, and the recorded response before the live one.
+func (x *Resent) Text(l *term.Printer) error {
+	l.Printf("%s\n\n", l.Paint(fmt.Sprintf("request #%d, changed", x.Call.Seq), term.Bold))
+	message(l, x.Sent)
+	response(l, "recorded response", &x.Recorded, x.Then)
+	name := "response now"
+	if x.In != "" {
+		name += ", in " + x.In
+	}
+	response(l, name, &x.Now, x.Response)
+	return l.Err
+}
+
+func response(l *term.Printer, name string, p *session.Part, raw []byte) {
+	if raw == nil {
+		l.Printf("\n%s: none\n", name)
+		return
+	}
+	l.Printf("\n%s: #%d after %s\n\n", name, p.Message.Seq, view.Took(p.Latency.Round(time.Microsecond)))
+	message(l, raw)
+}
+
+// message prints a message with one member per line.
+func message(l *term.Printer, raw []byte) {
+	p := &listing.Pretty{W: l.W, Paint: l.Palette}
+	_, err := p.Write(raw)
+	l.Err = cmp.Or(l.Err, err, p.Close())
+}
