@@ -86,7 +86,7 @@ var rulesHTTP = []Rule{
 			if body {
 				text += " with a body"
 			}
-			v.Check(x.Response.Status == 202 && !body, x.about(), "", text)
+			v.of(x).Check(x.Response.Status == 202 && !body, x.about(), "", text)
 		}),
 	},
 	{
@@ -96,7 +96,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Answer 400 or another error status.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
-				v.Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
+				v.of(x).Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
 			}
 		}),
 	},
@@ -111,7 +111,7 @@ var rulesHTTP = []Rule{
 			}
 			media := mediaType(x.Response)
 			text := fmt.Sprintf("answered %d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
-			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
+			v.of(x).Check(media == "application/json" || media == eventStream, x.about(), "", text)
 		}),
 	},
 	{
@@ -492,9 +492,9 @@ var rulesHTTP = []Rule{
 			case x.Has(tap.ToClient, jsonrpc.ErrorResponse):
 				v.Hold()
 			case strings.HasPrefix(media, "text/"):
-				v.Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
+				v.of(x).Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
 			case status >= 500 && x.End != nil && x.Others == 0:
-				v.Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
+				v.of(x).Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
 			}
 		}),
 	},

@@ -205,9 +205,9 @@ func streamEnds(x *Exchange, v *Verdict) {
 		v.Skip("the recording ends before the stream")
 	case last == 0 && x.End.By != "server":
 	case last == 0:
-		v.Violate(x.about(), "", "the stream ended without the response")
+		v.of(x).Violate(x.about(), "", "the stream ended without the response")
 	default:
-		v.Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
+		v.of(x).Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
 	}
 }
 
@@ -236,7 +236,7 @@ func streamCarriesResponse(s *Session) Hooks {
 			}
 			return
 		}
-		v.Violate(x.about(), "", "the stream ended without the response")
+		v.of(x).Violate(x.about(), "", "the stream ended without the response")
 	})(s)
 	hooks.Frame = func(e *session.Entry, _ *Verdict) {
 		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {

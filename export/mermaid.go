@@ -68,7 +68,7 @@ func (m *mermaidWriter) hasRoom() bool { return m.size <= maxMermaid }
 func (m *mermaidWriter) unanswered(calls []*session.Call) {
 	for _, c := range calls {
 		switch {
-		case !c.Status.Unanswered():
+		case !c.Status.Unanswered() && c.Notes&session.NoteNoMessage == 0:
 		case m.hasRoom():
 			m.missing(c)
 		default:
@@ -82,6 +82,8 @@ func (m *mermaidWriter) missing(c *session.Call) {
 	from, to := ends(c.Lane)
 	title := words(view.NewTitle(c.Method, c.Subject).Name)
 	switch last, ok := c.Waits(); {
+	case c.Notes&session.NoteNoMessage != 0:
+		m.printf("    %s--x%s: %d %s\n", to, from, c.Answer.Seq, words(c.ErrorText))
 	case ok:
 		m.printf("    %s--x%s: no response to %d %s\n", to, from, last.Message.Seq, title)
 	case c.Status == session.CallInputRequired:

@@ -181,6 +181,9 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 	if err != nil {
 		return err
 	}
+	if n := len(rec.Scripts()); n > 1 {
+		a.say(fmt.Sprintf("playing session 1 of %d; name another with %s#2", n, term.ShellQuote(arg)))
+	}
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
 	report.Over(session)
 	if errors.Is(err, context.Canceled) && cmd.Context().Err() == nil {

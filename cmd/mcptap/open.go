@@ -99,13 +99,16 @@ func (a *app) sameLabel(arg, path string) (label string, same []store.Info) {
 	return label, nil
 }
 
-// noteLabel reports once that an argument is a label that several recordings have; path is
-// that of the newest.
+// noteLabel reports once that an argument is a label that several recordings have, or @live if
+// several are; path is that of the newest.
 func (a *app) noteLabel(arg, path string) {
 	if slices.Contains(a.noted, arg) {
 		return
 	}
 	a.noted = append(a.noted, arg)
+	if name, _, _ := store.CutSession(arg); name == "@live" && path != "" {
+		a.hintLive(path)
+	}
 	if label, same := a.sameLabel(arg, path); len(same) > 1 {
 		a.say(fmt.Sprintf("label %s: %d recordings have it, using the newest, %s", term.Quote(label), len(same), same[0].Header.ID))
 	}

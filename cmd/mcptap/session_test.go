@@ -81,6 +81,10 @@ func TestSessionsOfARecording(t *testing.T) {
 		{[]string{"export", path + "#1", "--salvage"}, 2, "takes a whole recording", ""},
 		{[]string{"export", stdio + "#2"}, 2, "has one session, so there is no #2", ""},
 		{[]string{"rm", "-y", path + "#1"}, 2, "takes a whole recording", ""},
+		{[]string{"diff", path, stdio}, 1, "has 2 sessions, of which one is compared; name another with ", ""},
+		{[]string{"diff", path + "#2", stdio}, 1, "", "of which one"},
+		{[]string{"mock", path}, 0, "playing session 1 of 2; name another with " + path + "#2", ""},
+		{[]string{"mock", path + "#1"}, 0, "", "playing session"},
 		{[]string{"ls", "--dir", strings.TrimSuffix(path, "/http.mcptap")}, 0, "(2 sessions)", ""},
 		{[]string{"ls", "--json", "--dir", strings.TrimSuffix(path, "/http.mcptap")}, 0, `"sessions":2,`, ""},
 	} {

@@ -124,9 +124,6 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if words.recordings[0] == "@live" {
-		a.hintLive(path)
-	}
 	rec, err := store.Open(path)
 	if err != nil {
 		return err
@@ -165,7 +162,7 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 // hintLive prints which of several live recordings @live selects.
 func (a *app) hintLive(path string) {
 	if n := len(liveIn(filepath.Dir(path))); n > 1 {
-		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap show -f @live` follows all", n,
+		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap ls is:live` lists them, `mcptap show -f @live` follows all", n,
 			filepath.Base(path)))
 	}
 }

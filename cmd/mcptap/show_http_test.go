@@ -273,6 +273,10 @@ func TestShowHTTPWithoutResponse(t *testing.T) {
 		if c.name != "a stream with ids" {
 			find(c.call, "--calls", "is:error")
 		}
+		a, out := testApp(nil)
+		if a.run([]string{"export", path, "--format", "mermaid"}); c.body != "" && strings.HasPrefix(c.call, "✗ error") && !strings.Contains(out.String(), "S--xC: 5 HTTP 200 ") {
+			t.Errorf("%s: the diagram has no failure:\n%s", c.name, out)
+		}
 	}
 }
 

@@ -379,17 +379,20 @@ func TestFollowCallsWait(t *testing.T) {
 	}
 }
 
-// Without --follow, @live is the newest of several live recordings; a hint names it.
+// Without --follow, @live is the newest of several live recordings; a hint names it, in other
+// commands, too.
 func TestShowLiveHint(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
 		w := newWriter(dir, i)
 		defer w.rec.Close()
 		w.call()
-		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
-		if code := a.run([]string{"show", "@live"}); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
-			i > 0 && !strings.Contains(out.String(), fmt.Sprintf("hint: %d recordings are live; @live is the newest, ", i+1)) {
-			t.Errorf("exit %d: %s", code, out)
+		for _, args := range [][]string{{"show", "@live"}, {"bundle", "@live", "-o", filepath.Join(t.TempDir(), "b.md")}} {
+			a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
+			if code := a.run(args); code != 0 || strings.Contains(out.String(), "hint") != (i > 0) ||
+				i > 0 && strings.Count(out.String(), fmt.Sprintf("hint: %d recordings are live; @live is the newest, ", i+1)) != 1 {
+				t.Errorf("%v: exit %d: %s", args, code, out)
+			}
 		}
 	}
 }

@@ -100,7 +100,20 @@ func (d *Differ) Both(a, b *Recording, baselines [][]*diff.Session) error {
 	if err != nil {
 		return err
 	}
+	d.noteSessions(a, as, bs)
+	d.noteSessions(b, bs, as)
 	return d.Pairs(as, bs, baselines)
+}
+
+// noteSessions reports that only one of the sessions of a recording is compared.
+func (d *Differ) noteSessions(r *Recording, sessions, others []*diff.Session) {
+	if len(sessions) > 1 && len(others) == 1 {
+		name := r.Info.Header.ID
+		if r.Text {
+			name = r.Path
+		}
+		d.Say(fmt.Sprintf("%s has %d sessions, of which one is compared; name another with %s#2", term.Quote(r.Name), len(sessions), term.ShellQuote(name)))
+	}
 }
 
 // Pairs compares the sessions of two recordings, each with its counterpart.

@@ -152,7 +152,11 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 	return l.items, false
 }
 
+// addStderr adds a row unless it is empty: Python may write the end of a line by itself.
 func (s *Summary) addStderr(r Row) {
+	if strings.TrimSpace(r.About) == "" {
+		return
+	}
 	last := lastOf{s.Stderr, lastRows}
 	last.add(r)
 	s.Stderr = last.rows

@@ -2,10 +2,12 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
 )
 
 // Memory is bounded by what is open.
@@ -28,5 +30,24 @@ func TestListingHoldsWhatIsOpen(t *testing.T) {
 	}
 	if calls += len(l.End(0)); calls != 20_001 || most > 1000 {
 		t.Errorf("%d calls, %d entries were held", calls, most)
+	}
+}
+
+// The last lines of the server on stderr are not empty.
+func TestSummaryOfStderr(t *testing.T) {
+	f, err := filter.Parse("is:pending")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewListing(Selection{Filter: f, Span: Whole}, Options{})
+	for i, text := range []string{"first\n", "Traceback", "\n", "  KeyError\n", "\r\n"} {
+		l.Add(&tap.Frame{Seq: uint64(i + 1), Lane: tap.Stderr, Raw: []byte(text), Size: int64(len(text))})
+	}
+	var lines []string
+	for _, r := range l.Summary().Stderr {
+		lines = append(lines, r.About)
+	}
+	if !slices.Equal(lines, []string{"first", "Traceback", "  KeyError"}) {
+		t.Errorf("%q", lines)
 	}
 }
