@@ -142,7 +142,7 @@ var floors = map[string]floor{
 		never: pure,
 	},
 	"check": {
-		ours: []string{"tap", "tap/jsonrpc", "tap/session", "internal/bounded", "internal/jsontree", "internal/term/escape", "diff", "redact"},
+		ours: []string{"tap", "tap/filter", "tap/jsonrpc", "tap/session", "internal/bounded", "internal/jsontree", "internal/term/escape", "diff", "redact"},
 		// A validator that names the place and the kind of each error.
 		third: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
 		never: without(pure, "sync"), // the list of rules is made once, when it is needed

@@ -414,10 +414,7 @@ func (c *Checker) over(x *Exchange) {
 	if x.Revision == "" {
 		x.Revision = c.around(x)
 	}
-	frame := x.Heads[0]
-	if frame == 0 && len(x.Carried) > 0 {
-		frame = x.Carried[0].Frame
-	}
+	frame := x.frame()
 	for _, j := range x.Session.exchanges {
 		if x.Revision == "" || j.rule.ClassIn(x.Revision) != 0 {
 			j.Exchange(x, j.at(frame, x.Revision))

@@ -49,6 +49,19 @@ func (x *Exchange) Has(lane tap.Lane, kinds ...jsonrpc.Kind) bool {
 	return slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == lane && slices.Contains(kinds, c.Kind) })
 }
 
+// frame returns the number of the frame that findings about the exchange name: of the message in
+// its request, which is listed with its method and subject, or else of the head.
+func (x *Exchange) frame() uint64 {
+	i := slices.IndexFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToServer })
+	switch {
+	case i >= 0:
+		return x.Carried[i].Frame
+	case x.Heads[0] == 0 && len(x.Carried) > 0:
+		return x.Carried[0].Frame
+	}
+	return x.Heads[0]
+}
+
 // Field returns the values of a header field of an event, which may be nil.
 func Field(e *tap.Event, name string) (values []string) {
 	if e == nil {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -224,6 +225,22 @@ var rulesCapability = []Rule{
 		Source: "A-D:basic/lifecycle#operation; A-D:server/utilities/logging#capabilities",
 		Fix:    "Read the server's capabilities before calling.",
 		New:    requires([]string{"logging"}, "request logging/setLevel"),
+	},
+	{
+		ID: "cap-18", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A server declares no feature that clients ask for: no tools, resources, prompts, completions or tasks, and no extensions or experimental features. Clients then do not list its tools.",
+		Source: "A-D:basic/lifecycle#capability-negotiation; E:server/discover",
+		Fix:    `Declare "tools":{}; some SDKs do so only for tools that are registered before the server connects.`,
+		New: each(func(m *Message, v *Verdict) {
+			declared := m.Member("capabilities")
+			if !declared.IsObject() {
+				return // see init-03 and feat-25
+			}
+			some := slices.ContainsFunc([]string{"tools", "resources", "prompts", "completions", "tasks", "extensions", "experimental"}, func(name string) bool {
+				return declares(declared, name)
+			})
+			v.Check(some, m.Request.Method, "$.result.capabilities", "no tools, resources, prompts or completions: clients do not ask for them")
+		}, "result initialize", "result server/discover"),
 	},
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -9,10 +10,12 @@ import (
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
-// rulesClient are about roots, sampling and elicitation.
+// rulesClient are about roots, sampling and elicitation, and what clients ask for.
 var rulesClient = []Rule{
 	{
 		ID: "cli-01", Class: "must", In: "A-E", Side: "client", Transport: "any",
@@ -210,6 +213,14 @@ var rulesClient = []Rule{
 		Source: "A-D:client/roots#root-list-changes",
 		Fix:    "Send the notification.",
 		New:    rootChanges,
+	},
+	{
+		ID: "cli-16", Class: "observation", In: "A-E", Side: "client", Transport: "any",
+		Text: "A client calls a tool, or gets a prompt, that is in the list that the server sent. Only complete lists are compared, if the server has not " +
+			"announced a change, and only calls that fail.",
+		Source: "A-E:server/tools#listing-tools, server/prompts#listing-prompts",
+		Fix:    "Use the name as it is in the list; a host that adds a prefix, or changes the spelling for a model, has to undo it.",
+		New:    listedNames,
 	},
 }
 
@@ -449,4 +460,84 @@ func rootChanges(s *Session) Hooks {
 		before, known, notified = now, true, false
 	}
 	return Hooks{Watch: watch, On: []string{"result roots/list"}, Message: judge, End: func(*Verdict) { settle() }}
+}
+
+// listedNames judges cli-16. A call that succeeds shows that the server has more than it lists.
+func listedNames(s *Session) Hooks {
+	tools, prompts := listing{method: "tools/list"}, listing{method: "prompts/list"}
+	unlisted := bounded.Map[session.Ref, string]{Max: maxRequests} // what is wrong, by request
+	return Hooks{
+		Watch: func(m *Message) {
+			tools.watch(m)
+			prompts.watch(m)
+		},
+		On: []string{"request tools/call", "request prompts/get"},
+		Message: func(m *Message, v *Verdict) {
+			list, name := &tools, m.Param("name").Decoded()
+			if m.Method == "prompts/get" {
+				list = &prompts
+			}
+			defs := s.Listed[list.method]
+			_, listed := defs[name]
+			switch member := lists[list.method].member; {
+			case defs == nil || m.Part.Role != session.RoleRequest: // nothing was listed, or a retry
+			case listed:
+				v.Hold()
+			case isMasked(name):
+				v.Skip("the name is masked")
+			case !list.lacks(s, defs, name):
+				v.Skip("the list of " + member + " is not complete")
+			default:
+				unlisted.Put(m.Part.Message, notListed(name, member, defs))
+			}
+		},
+		Call: func(c *session.Call, v *Verdict) {
+			wrong, ok := unlisted.Get(c.Ref)
+			if !ok {
+				return
+			}
+			unlisted.Delete(c.Ref)
+			switch c.Status {
+			case session.CallError, session.CallToolError:
+				v.Violate(c.Subject, "$.params.name", wrong)
+			case session.CallDone:
+				v.Hold()
+			default:
+				v.Skip("the call has no result and no error")
+			}
+		},
+	}
+}
+
+// maxSuggested is how many names are searched for the one that is meant.
+const maxSuggested = 500
+
+// notListed describes a name that is not in a list, with the one that is probably meant, or else
+// the first ones.
+func notListed(name, member string, defs map[string]jsonrpc.Value) string {
+	text := "not in the list of " + member
+	switch {
+	case len(defs) == 0:
+		return text + ", which is empty"
+	case len(defs) > maxSuggested:
+		return text
+	}
+	names := slices.Sorted(maps.Keys(defs))
+	folded := make([]string, len(names))
+	for i, n := range names {
+		folded[i] = foldName(n)
+	}
+	if near := filter.Nearest(foldName(name), folded); near != "" {
+		return text + "; did you mean " + names[slices.Index(folded, near)] + "?"
+	}
+	const shown = 10
+	if len(names) > shown {
+		names = append(names[:shown], "…")
+	}
+	return text + ", which has " + strings.Join(names, ", ")
+}
+
+// foldName returns a name in lower case and without what separates its words.
+func foldName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", "/", "", ":", "", " ", "").Replace(name))
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -23,7 +24,7 @@ var rulesDrift = []Rule{
 	},
 	{
 		ID: "drift-02", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The definition of a tool or prompt changes within a session: what the user approved is not what runs.",
+		Text:   "The definition of a tool or prompt changes within a session: what the user approved is not what runs. Definitions in one list, with its pages, are not compared.",
 		Source: sourceListChanged,
 		Fix:    "Review the change and pin it again, or find out why the server changed it.",
 		New:    definitionsChange,
@@ -157,30 +158,51 @@ func changesAnnounced(s *Session) Hooks {
 	}
 }
 
-// definitionsChange judges drift-02.
+// maxVersions is how many definitions with one name in one list are compared.
+const maxVersions = 4
+
+// definitionsChange judges drift-02. A list may have several definitions with one name, which
+// feat-03 reports: each is compared with those of the list before.
 func definitionsChange(*Session) Hooks {
 	type definition struct {
 		whole [32]byte
 		text  jsonrpc.Value // nil if there was no room for it
 	}
-	known := bounded.Map[string, definition]{Max: maxRequests} // by list and name
+	type definitions struct {
+		list        int // that has now
+		before, now []definition
+	}
+	begun := map[string]int{}                                   // lists with all their pages, by method
+	known := bounded.Map[string, definitions]{Max: maxRequests} // by list and name
 	return Hooks{
 		On: []string{"result tools/list", "result prompts/list"},
 		Message: func(m *Message, v *Verdict) {
-			method := m.Request.Method
+			method := strings.Clone(m.Request.Method)
 			member := lists[method].member
+			if m.Request.Param("cursor") == nil {
+				begun[method]++
+			}
 			for _, one := range m.Member(member).Each {
 				name := strings.Clone(one.Get("name").Decoded())
 				if !one.IsObject() || name == "" {
 					continue // see feat-01 and type-10
 				}
 				now := definition{digest(one), m.Session.checker.offer(m.Entry.Frame.Seq, method, name, one)}
-				before, ok := known.Get(member + " " + name)
-				known.Put(member+" "+name, now)
+				all, _ := known.Get(member + " " + name)
+				if all.list != begun[method] {
+					all = definitions{list: begun[method], before: all.now}
+				}
+				if len(all.now) == maxVersions {
+					continue
+				}
+				all.now = append(all.now, now)
+				known.Put(member+" "+name, all)
 				switch {
-				case ok && before.whole == now.whole:
+				case len(all.before) == 0:
+				case slices.ContainsFunc(all.before, func(d definition) bool { return d.whole == now.whole }):
 					v.Hold()
-				case ok:
+				default:
+					before := all.before[min(len(all.now), len(all.before))-1]
 					where, what := changed(before.text, now.text)
 					v.Violate(name, "$.result."+member+"[*]"+where, what)
 				}

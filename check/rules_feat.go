@@ -370,6 +370,13 @@ var rulesFeature = []Rule{
 		Fix:    "Describe what the tool does and what each parameter means.",
 		New:    eachDefinition(descriptions, "result tools/list"),
 	},
+	{
+		ID: "feat-31", Class: "observation", In: "A-E", Side: "server", Transport: "any",
+		Text:   "A required parameter in an inputSchema is not among its properties. That is valid JSON Schema, but some model APIs reject the tool.",
+		Source: "A-E:server/tools#tool; JSON Schema 2020-12 validation s6.5.3",
+		Fix:    "Add the property, or correct its name in required.",
+		New:    eachDefinition(undefinedRequired, "result tools/list"),
+	},
 }
 
 // toolName matches the names that the specification recommends.
@@ -683,5 +690,40 @@ func descriptions(m *Message, d definition, v *Verdict) {
 	}
 	if len(bare) > 0 {
 		v.Violate(d.name, d.path+".inputSchema.properties.*.description", "missing for "+strings.Join(bare, ", "))
+	}
+}
+
+// otherProperties are the members of a schema that may allow or define further properties.
+var otherProperties = []string{
+	"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies", "patternProperties", "additionalProperties",
+}
+
+// undefinedRequired judges feat-31.
+func undefinedRequired(_ *Message, d definition, v *Verdict) {
+	var missing []string
+	d.walk(v, "inputSchema", func(schema jsonrpc.Value, fixed bool) {
+		properties := schema.Get("properties")
+		if !fixed || properties != nil && !properties.IsObject() { // see type-04
+			return
+		}
+		for _, value := range schema.Members(otherProperties...) {
+			if string(value) != "false" {
+				return
+			}
+		}
+		known := map[string]bool{}
+		if properties != nil {
+			for name := range properties.Each {
+				known[string(name)] = true
+			}
+		}
+		for _, value := range schema.Get("required").Each {
+			if name := whole(value); name != "" && !known[name] {
+				missing = append(missing, name)
+			}
+		}
+	})
+	if len(missing) > 0 {
+		v.Violate(d.name, d.path+".inputSchema.required", "not in properties: "+strings.Join(missing, ", "))
 	}
 }

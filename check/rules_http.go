@@ -786,7 +786,6 @@ func bodyIsJSON(s *Session) Hooks {
 		}
 		_, ok := cancelled.Get(x.Number)
 		if !ok && !slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToClient }) {
-			v.frame = x.Heads[1]
 			v.Violate(x.about(), "$", "the body is empty")
 		}
 	}

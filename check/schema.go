@@ -234,8 +234,19 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (foun
 	if err := schema.Validate(v); !errors.As(err, &invalid) {
 		return nil, err
 	}
-	for _, leaf := range leaves(invalid) {
-		e := schemaError{instancePath(path, v, leaf.InstanceLocation), errorWords(leaf)}
+	return errorsOf(invalid, v, path), nil
+}
+
+// errorsOf returns what is wrong with a value, at most maxErrors errors: the first by their
+// places, as the validator reads objects in any order.
+func errorsOf(invalid *jsonschema.ValidationError, v any, path string) (found []schemaError) {
+	all := leaves(invalid)
+	slices.SortStableFunc(all, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	})
+	for _, leaf := range all {
+		place, value := instancePath(path, v, leaf.InstanceLocation)
+		e := schemaError{place, errorWords(leaf, value)}
 		if !slices.Contains(found, e) {
 			found = append(found, e)
 		}
@@ -243,14 +254,24 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (foun
 			break
 		}
 	}
-	return found, nil
+	return found
 }
 
-// errorWords describes an error without its place.
-func errorWords(e *jsonschema.ValidationError) string {
+// errorWords describes what is wrong with a value, without its place.
+func errorWords(e *jsonschema.ValidationError, value any) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
-		return "matches none of the allowed forms"
+		if len(e.Causes) == 0 {
+			return quoteShort(value) + " matches several forms that exclude each other"
+		}
+		for _, c := range e.Causes {
+			leaf := leaves(c)[0]
+			_, names := leaf.ErrorKind.(*kind.Enum)
+			if _, ok := value.(string); ok && names && len(leaf.InstanceLocation) == len(e.InstanceLocation) {
+				return errorWords(leaf, value)
+			}
+		}
+		return quoteShort(value) + " matches none of the allowed forms"
 	case *kind.Pattern:
 		return quoteShort(k.Got) + " does not match the pattern " + quoteShort(k.Want)
 	case *kind.Enum:
@@ -313,8 +334,9 @@ func likeness(e *jsonschema.ValidationError) int {
 	return deepest
 }
 
-// instancePath returns the JSON path of a place in a value, with * for the index of an element.
-func instancePath(path string, v any, location []string) string {
+// instancePath returns the JSON path of a place in a value, with * for the index of an element,
+// and the value at the place.
+func instancePath(path string, v any, location []string) (string, any) {
 	var b strings.Builder
 	b.WriteString(path)
 	for _, step := range location {
@@ -329,7 +351,7 @@ func instancePath(path string, v any, location []string) string {
 			v = inner[step]
 		}
 	}
-	return jsonrpc.Bound(b.String())
+	return jsonrpc.Bound(b.String()), v
 }
 
 // member returns the step of a JSON path to a member.

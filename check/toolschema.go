@@ -33,8 +33,9 @@ var errRemote = errors.New("the schema refers to another document")
 // A toolSchema is a schema that a server sent, or the reason why it could not be compiled.
 type toolSchema struct {
 	*jsonschema.Schema
-	err   error
-	steps *steps
+	err    error
+	faults []schemaError // why it is invalid, with paths in it that begin with a dot
+	steps  *steps
 	shaper
 	valid bounded.Map[uint64, struct{}] // shapes of values that conform
 }
@@ -87,6 +88,9 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	if out.err = c.AddResource(schemaURL, doc); out.err == nil {
 		out.Schema, out.err = c.Compile(schemaURL)
 	}
+	if out.err != nil {
+		out.faults = faultsOf(out.err, doc)
+	}
 	return out
 }
 
@@ -104,25 +108,31 @@ func (s *toolSchema) unjudged() string {
 	return ""
 }
 
-// problem describes why a schema could not be compiled, in one line.
-func (s *toolSchema) problem() string {
+// faultsOf describes why a schema could not be compiled, each fault in one line.
+func faultsOf(err error, doc any) []schemaError {
 	var invalid *jsonschema.SchemaValidationError
 	var wrong *jsonschema.ValidationError
 	var anchor *jsonschema.AnchorNotFoundError
 	var pointer *jsonschema.JSONPointerNotFoundError
 	ref := ""
 	switch {
-	case errors.As(s.err, &invalid) && errors.As(invalid.Err, &wrong):
-		leaf := leaves(wrong)[0]
-		return strings.Join(leaf.InstanceLocation, "/") + ": " + errorWords(leaf)
-	case errors.As(s.err, &anchor):
+	case errors.As(err, &invalid) && errors.As(invalid.Err, &wrong):
+		// A part that only a $ref makes a schema is validated on its own.
+		_, pointer, _ := strings.Cut(invalid.URL, "#")
+		names := strings.Split(pointer, "/")[1:]
+		for i, name := range names {
+			names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		}
+		path, part := instancePath("", doc, names)
+		return errorsOf(wrong, part, path)
+	case errors.As(err, &anchor):
 		ref = anchor.Reference
-	case errors.As(s.err, &pointer):
+	case errors.As(err, &pointer):
 		ref = pointer.URL
 	default:
-		return strings.ReplaceAll(strings.ReplaceAll(s.err.Error(), schemaURL, ""), "\n", " ")
+		return []schemaError{{"", strings.ReplaceAll(strings.ReplaceAll(err.Error(), schemaURL, ""), "\n", " ")}}
 	}
-	return fmt.Sprintf("the $ref %q leads nowhere", strings.TrimPrefix(ref, schemaURL))
+	return []schemaError{{"", fmt.Sprintf("the $ref %q leads nowhere", strings.TrimPrefix(ref, schemaURL))}}
 }
 
 // quoteShort returns a value as JSON, its middle left out if it is long: two of them fit into a
@@ -223,7 +233,7 @@ var rulesSchema = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			for _, tool := range m.Member("tools").Each {
 				if schema := tool.Get("outputSchema"); schema.IsObject() && schema.Get("type").Decoded() == "object" {
-					judgeSchema(m, v, tool, "outputSchema", schema)
+					judgeSchema(m, v, tool, "outputSchema", schema, func(string) bool { return false })
 				}
 			}
 		}, "result tools/list"),
@@ -295,8 +305,8 @@ var rulesSchema = []Rule{
 	},
 }
 
-// judgeSchema judges whether a schema of a tool compiles.
-func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, schema jsonrpc.Value) {
+// judgeSchema judges whether a schema of a tool compiles, but for faults that others report.
+func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, schema jsonrpc.Value, others func(path string) bool) {
 	if len(schema) > maxParams {
 		v.Skip("schemas of more than 256 KiB are not compiled")
 		return
@@ -307,40 +317,44 @@ func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, sche
 		v.Hold()
 	case why != "":
 		v.Skip(why)
-	default:
-		v.Violate(tool.Get("name").Decoded(), "$.result.tools[*]."+member, compiled.problem())
+	}
+	for _, fault := range compiled.faults {
+		if compiled.unjudged() == "" && !others(fault.path) {
+			v.Violate(tool.Get("name").Decoded(), "$.result.tools[*]."+member+fault.path, fault.text)
+		}
 	}
 }
 
 // inputSchemaValid judges feat-02. The types of type, properties and required are those of
-// other rules.
+// other rules: feat-01, type-04 and type-05.
 func inputSchemaValid(m *Message, v *Verdict) {
 	for _, tool := range m.Member("tools").Each {
 		schema := tool.Get("inputSchema")
-		if schema.Get("type").Decoded() != "object" || !hasTypes(schema) {
-			continue // see feat-01, type-04 and type-05
+		if !schema.IsObject() {
+			continue // see feat-01
 		}
-		judgeSchema(m, v, tool, "inputSchema", schema)
+		judgeSchema(m, v, tool, "inputSchema", schema, func(path string) bool {
+			switch path {
+			case ".type", ".properties", ".required[*]":
+				return true
+			case ".required":
+				return !schema.Get("required").IsArray()
+			}
+			return m.Revision < jsonrpc.Rev20260728 && isPropertyPath(path, schema)
+		})
 	}
 }
 
-// hasTypes reports whether properties and required have the right types, if they are present.
-func hasTypes(schema jsonrpc.Value) bool {
-	properties, required := schema.Get("properties"), schema.Get("required")
-	if properties != nil && !properties.IsObject() || required != nil && !required.IsArray() {
-		return false
-	}
-	for _, p := range properties.Each {
-		if !p.IsObject() && p.Class() != 't' && p.Class() != 'f' {
-			return false
+// isPropertyPath reports whether a path is that of a property which is not an object.
+func isPropertyPath(path string, schema jsonrpc.Value) bool {
+	if properties := schema.Get("properties"); properties.IsObject() {
+		for name, p := range properties.Each {
+			if !p.IsObject() && path == jsonrpc.Bound(".properties"+member(string(name))) {
+				return true
+			}
 		}
 	}
-	for _, name := range required.Each {
-		if name.Class() != '"' {
-			return false
-		}
-	}
-	return true
+	return false
 }
 
 // conforms judges a value by a schema of a server.

@@ -59,6 +59,23 @@ func TestFaultFirst(t *testing.T) {
 	}
 }
 
+// The summary has the reasons of one or two rules that could not be judged.
+func TestSummaryReasons(t *testing.T) {
+	r := sample(0)[0].Report
+	for _, test := range []struct{ add, want string }{
+		{"", "1 could not be judged (rpc-10: the recording began later)"},
+		{"feat-08", "2 could not be judged (rpc-10: the recording began later; feat-08: a reason)"},
+		{"feat-09", "3 could not be judged (rpc-10 feat-08 feat-09; --json has the reasons)"},
+	} {
+		if test.add != "" {
+			r.Judgements = append(r.Judgements, &check.Judgement{Rule: check.Lookup(test.add), NotJudged: 1, Reasons: []check.Reason{{Text: "a reason", Count: 1}}})
+		}
+		if got, want := summary(r), "0 findings; 1 rule holds, "+test.want; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestSARIF(t *testing.T) {
 	data, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
 	if err != nil {

@@ -47,7 +47,9 @@ func Text(l *term.Printer, r *Recording) error {
 	if r.Accepted > 0 {
 		l.Printf("%s in the baseline\n", term.Plural(r.Accepted, "finding is", "findings are"))
 	}
-	l.Printf("%s\n", summary(r.Report))
+	for _, line := range term.Fold(summary(r.Report), width) {
+		l.Printf("%s\n", line)
+	}
 	return l.Err
 }
 
@@ -132,8 +134,12 @@ func printChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 	}
 }
 
-// maxUnjudged is how many rules that could not be judged are named.
-const maxUnjudged = 4
+// maxUnjudged is how many rules that could not be judged are named, and maxReasons of how many
+// the first reasons are printed.
+const (
+	maxUnjudged = 4
+	maxReasons  = 2
+)
 
 // summary counts findings by class, and rules by verdict.
 func summary(r *check.Report) string {
@@ -148,11 +154,14 @@ func summary(r *check.Report) string {
 		}
 	}
 	held := 0
-	var not []string
+	var not, reasons []string
 	for _, j := range r.Judgements {
 		switch {
 		case j.Held+j.Violated == 0:
 			not = append(not, j.Rule.ID)
+			for _, why := range j.Reasons[:min(len(j.Reasons), 1)] {
+				reasons = append(reasons, j.Rule.ID+": "+why.Text)
+			}
 		case j.Violated == 0:
 			held++
 		}
@@ -167,6 +176,9 @@ func summary(r *check.Report) string {
 	text += "; " + term.Plural(held, "rule holds", "rules hold")
 	if len(not) > 0 {
 		text += fmt.Sprintf(", %d could not be judged", len(not))
+		if len(not) <= maxReasons && len(reasons) == len(not) {
+			return text + " (" + strings.Join(reasons, "; ") + ")"
+		}
 		more := ""
 		if len(not) > maxUnjudged {
 			not, more = not[:maxUnjudged], " …"
