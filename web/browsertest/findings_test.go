@@ -57,14 +57,14 @@ func TestFindings(t *testing.T) {
 	p.wait("document.querySelector('.row.selected .no')?.textContent === '6' && document.querySelector('.filter input').value === ''")
 }
 
-// TestNoFindings checks that a recording without findings shows how many rules hold, and so
-// does its saved page.
+// TestNoFindings checks that a recording without findings shows how many rules hold and could
+// not be judged, and so does its saved page.
 func TestNoFindings(t *testing.T) {
-	base, _ := startWeb(t, imported(t, "real-demo-2025-11-25"))
-	p := newTab(t, at(t, base, "/r/b412f786?v=findings"), 1280, 800, false)
-	const shown = "/^No findings\\s+[0-9]+ rules hold.$/.test(document.querySelector('.findings')?.innerText.trim())"
+	base, _ := startWeb(t, imported(t, "real-everything-nested"))
+	p := newTab(t, at(t, base, "/r/cd3e1b6f?v=findings"), 1280, 800, false)
+	const shown = "/^No findings\\s+[0-9]+ rules hold, [0-9]+ could not be judged.$/.test(document.querySelector('.findings')?.innerText.trim())"
 	p.wait(shown)
-	page, _ := exported(t, base, "b412f786", "html")
+	page, _ := exported(t, base, "cd3e1b6f", "html")
 	file := filepath.Join(t.TempDir(), "saved.html")
 	if err := os.WriteFile(file, page, 0o666); err != nil {
 		t.Fatal(err)
