@@ -141,8 +141,8 @@ func (p *player) lost(err error) {
 		p.barred = err
 	}
 	waited := p.leave(err)
-	if p.barred != nil || !p.more() && len(waited) == 0 {
-		return
+	if p.barred != nil || !p.more(stepSend) && len(waited) == 0 {
+		return // later steps at most await what has come
 	}
 	n := Note{Kind: NoteDied, Text: err.Error(), Requests: waited}
 	if len(waited) > 0 {
