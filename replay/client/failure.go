@@ -141,8 +141,8 @@ func (p *player) lost(err error) {
 		p.barred = err
 	}
 	waited := p.leave(err)
-	if p.barred != nil || !p.more(stepSend) && len(waited) == 0 {
-		return // later steps at most await what has come
+	if p.barred != nil || !p.unsent() && len(waited) == 0 {
+		return
 	}
 	n := Note{Kind: NoteDied, Text: err.Error(), Requests: waited}
 	if len(waited) > 0 {
@@ -155,6 +155,18 @@ func (p *player) lost(err error) {
 		}
 	}
 	p.opt.Note(n)
+}
+
+// unsent reports whether this step or a later one has something to send. What others await has
+// come already.
+func (p *player) unsent() bool {
+	for i := p.at; i < len(p.plan.steps); i++ {
+		s := &p.plan.steps[i]
+		if s.kind == stepSend && (i > p.at || s.request >= 0 && p.progress[s.request] == unsent) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxNamed is the number of unsent requests that a note names.

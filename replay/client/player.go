@@ -225,7 +225,7 @@ func (p *player) await(s *step) {
 	limit := a.took + p.opt.Timeout
 	if a.method == methodListen {
 		// It may end only when the client leaves.
-		if p.more(stepSend, stepAwait) {
+		if p.more() {
 			p.until(settled, p.patient)
 		}
 		return

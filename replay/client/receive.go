@@ -151,10 +151,10 @@ func (p *player) notified(m *jsonrpc.Message) {
 	}
 }
 
-// more reports whether later steps are of one of some kinds.
-func (p *player) more(kinds ...stepKind) bool {
+// more reports whether later steps send or await something.
+func (p *player) more() bool {
 	return p.at < len(p.plan.steps) && slices.ContainsFunc(p.plan.steps[p.at+1:], func(s step) bool {
-		return slices.Contains(kinds, s.kind)
+		return s.kind == stepSend || s.kind == stepAwait
 	})
 }
 

@@ -254,3 +254,16 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The end of a server is a note if something was left to be sent, but not if what later steps
+// await has come already.
+func TestEndIsNotedIfSomethingIsLeft(t *testing.T) {
+	for kind, want := range map[stepKind]int{stepSend: 1, stepAwait: 0, stepHear: 0} {
+		n := 0
+		p := &player{plan: &Plan{steps: []step{{kind: stepHear}, {kind: kind, request: -1}}}, opt: Options{Note: func(Note) { n++ }}}
+		p.lost(io.EOF)
+		if n != want {
+			t.Errorf("step %d: %d notes, want %d", kind, n, want)
+		}
+	}
+}
