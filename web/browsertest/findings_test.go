@@ -90,6 +90,7 @@ func TestLiveFindings(t *testing.T) {
 	p.wait(up + " > 0")
 	before := eval[int](p, up)
 	s.ask("ping", `{}`)
+	p.wait(fmt.Sprintf("document.body.innerText.includes('%d frames')", before+2)) // only then it can be judged
 	p.click(".findings .note button")
 	p.wait(up + " > " + fmt.Sprint(before))
 	p.wait("document.activeElement.matches('.findings')")
