@@ -38,8 +38,8 @@ func headerOf(t testing.TB, s *Recording) tap.Header {
 	return i.Header
 }
 
-// TestSalvageStatus: a recording of which nothing is missing has ended, also if its first
-// pages are lost.
+// TestSalvageStatus checks that a recording from which nothing is missing has ended, even if
+// its first pages are lost.
 func TestSalvageStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  End

@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/web"
+	"github.com/mcptap/mcptap/web/source"
 )
 
 // One session of a recording, exported and imported, is a recording of one
@@ -81,8 +85,8 @@ func TestSessionsOfARecording(t *testing.T) {
 		{[]string{"export", path + "#1", "--salvage"}, 2, "takes a whole recording", ""},
 		{[]string{"export", stdio + "#2"}, 2, "has one session, so there is no #2", ""},
 		{[]string{"rm", "-y", path + "#1"}, 2, "takes a whole recording", ""},
-		{[]string{"diff", path, stdio}, 1, "has 2 sessions, of which one is compared; name another with ", ""},
-		{[]string{"diff", path + "#2", stdio}, 1, "", "of which one"},
+		{[]string{"diff", path, stdio}, 1, "has 2 sessions; only one is compared (name another with ", ""},
+		{[]string{"diff", path + "#2", stdio}, 1, "", "only one is compared"},
 		{[]string{"mock", path}, 0, "playing session 1 of 2; name another with " + path + "#2", ""},
 		{[]string{"mock", path + "#1"}, 0, "", "playing session"},
 		{[]string{"ls", "--dir", strings.TrimSuffix(path, "/http.mcptap")}, 0, "(2 sessions)", ""},
@@ -92,6 +96,24 @@ func TestSessionsOfARecording(t *testing.T) {
 		if code := a.run(c.args); code != c.code || !strings.Contains(out.String(), c.want) || c.not != "" && strings.Contains(out.String(), c.not) {
 			t.Errorf("%v: exit code %d, want %d with %q and without %q:\n%s", c.args, code, c.code, c.want, c.not, out)
 		}
+	}
+}
+
+// The viewer compares a recording of two sessions with one of a single session.
+func TestViewerComparesOneSession(t *testing.T) {
+	path := twoSessions(t)
+	other := filepath.Join(filepath.Dir(path), "other"+store.Ext)
+	raw, err := os.ReadFile(importFixture(t, "weather.txtar"))
+	if err == nil {
+		err = os.WriteFile(other, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := source.New(filepath.Dir(path))
+	got, err := src.Compare(t.Context(), web.Side{Key: src.Include(path)}, web.Side{Key: src.Include(other)})
+	if err != nil || len(got.Sessions) != 1 || len(got.Unpaired) != 1 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -23,7 +23,8 @@ import (
 // A Differ reads recordings and compares their sessions.
 type Differ struct {
 	Ctx context.Context
-	// Open opens the recording that an argument names, say reports a file that is skipped.
+	// Open opens the recording that an argument names. Say reports what is not compared; it may
+	// be nil.
 	Open func(ctx context.Context, arg string) (*recording.File, error)
 	Say  func(line string)
 	Opt  diff.Options
@@ -112,7 +113,13 @@ func (d *Differ) noteSessions(r *Recording, sessions, others []*diff.Session) {
 		if r.Text {
 			name = r.Path
 		}
-		d.Say(fmt.Sprintf("%s has %d sessions, of which one is compared; name another with %s#2", term.Quote(r.Name), len(sessions), term.ShellQuote(name)))
+		d.say(fmt.Sprintf("%s has %d sessions; only one is compared (name another with %s#2)", term.Quote(r.Name), len(sessions), term.ShellQuote(name)))
+	}
+}
+
+func (d *Differ) say(line string) {
+	if d.Say != nil {
+		d.Say(line)
 	}
 }
 

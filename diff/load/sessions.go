@@ -204,7 +204,7 @@ func (d *Differ) Directories(first, second string) error {
 func (d *Differ) skip(err error) {
 	if text := err.Error(); !slices.Contains(d.Skipped, text) {
 		d.Skipped = append(d.Skipped, text)
-		d.Say("skipped: " + text)
+		d.say("skipped: " + text)
 	}
 }
 

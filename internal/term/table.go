@@ -84,7 +84,7 @@ func LineWidth(widths []int, gap int) int {
 }
 
 // Table prints rows under their titles.
-func (p *Printer) Table(cols []Column, rows [][]Cell) {
+func (l *Printer) Table(cols []Column, rows [][]Cell) {
 	natural := make([]int, len(cols))
 	for i, c := range cols {
 		for _, r := range rows {
@@ -94,7 +94,7 @@ func (p *Printer) Table(cols []Column, rows [][]Cell) {
 			natural[i] = max(natural[i], Width(c.Title))
 		}
 	}
-	widths := layout(cols, natural, p.Width)
+	widths := layout(cols, natural, l.Width)
 	titles := make([]Cell, len(cols))
 	for i, c := range cols {
 		titles[i] = Cell{c.Title, Dim}
@@ -116,9 +116,9 @@ func (p *Printer) Table(cols []Column, rows [][]Cell) {
 				continue
 			}
 			b.WriteString(strings.Repeat(" ", blank+left))
-			b.WriteString(p.Paint(text, r[i].Style))
+			b.WriteString(l.Paint(text, r[i].Style))
 			blank = right + columnGap
 		}
-		p.Printf("%s\n", b.String())
+		l.Printf("%s\n", b.String())
 	}
 }

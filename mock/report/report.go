@@ -83,9 +83,9 @@ func (r *Report) take(n replay.Note, count int, failure bool) {
 	}
 	switch {
 	case n.Kind == replay.NoteResponse: // what follows may not fit what the user did
-		r.tell(n.Deviation())
+		r.print(n.Deviation())
 	case failure, n.Kind == replay.NoteRelaxed, n.Kind == replay.NoteRefused: // report every inexact match
-		r.tell(n.Text)
+		r.print(n.Text)
 	}
 	if r.to != nil && r.err == nil {
 		r.err = r.to.note(newJSONNote(n, failure))
@@ -96,8 +96,8 @@ func (r *Report) fails(kind replay.NoteKind) bool {
 	return kind.Fails() || r.opt.Strict && kind.Deviates() || r.opt.Verify && kind == replay.NoteUnrequested
 }
 
-// tell prints a message on stderr, up to maxMessages.
-func (r *Report) tell(text string) {
+// print prints a message on stderr, up to maxMessages.
+func (r *Report) print(text string) {
 	if r.messages++; r.messages <= maxMessages {
 		r.say("mock: " + text)
 	}
