@@ -1,34 +1,22 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
-	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
-	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/streamable"
@@ -59,13 +47,11 @@ const httpExample = `  mcptap http https://example.com/mcp
   mcptap http https://example.com/mcp --header "Authorization: Bearer $TOKEN"`
 
 type httpOptions struct {
-	listen, label, queue, web   string
-	names, headers, origins     []string
-	caFile, tlsCert, tlsKey     string
-	off, rewriteAuth, keepsOpen bool
-	json                        bool
-	redaction                   redaction
-	otlp                        otlpOptions
+	listen, label, queue, web string
+	tap                       endpoint.Flags
+	off, json                 bool
+	redaction                 redaction
+	otlp                      otlpOptions
 }
 
 func newHTTP(a *app) *cobra.Command {
@@ -89,15 +75,15 @@ func newHTTP(a *app) *cobra.Command {
 func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
-	f.StringArrayVar(&o.names, "name", nil, "")
+	f.StringArrayVar(&o.tap.Names, "name", nil, "")
 	f.StringVar(&o.label, "label", "", "")
-	f.StringArrayVar(&o.headers, "header", nil, "")
-	f.StringArrayVar(&o.origins, "allow-origin", nil, "")
-	f.StringVar(&o.caFile, "ca-file", "", "")
-	f.StringVar(&o.tlsCert, "tls-cert", "", "")
-	f.StringVar(&o.tlsKey, "tls-key", "", "")
-	f.BoolVar(&o.rewriteAuth, "rewrite-auth", false, "")
-	f.BoolVar(&o.keepsOpen, "keep-secrets", false, "")
+	f.StringArrayVar(&o.tap.Headers, "header", nil, "")
+	f.StringArrayVar(&o.tap.Origins, "allow-origin", nil, "")
+	f.StringVar(&o.tap.CAFile, "ca-file", "", "")
+	f.StringVar(&o.tap.TLSCert, "tls-cert", "", "")
+	f.StringVar(&o.tap.TLSKey, "tls-key", "", "")
+	f.BoolVar(&o.tap.RewriteAuth, "rewrite-auth", false, "")
+	f.BoolVar(&o.tap.KeepSecrets, "keep-secrets", false, "")
 	f.BoolVar(&o.off, "off", false, "")
 	f.StringVar(&o.queue, "queue", "64MiB", "")
 	addWeb(f, &o.web)
@@ -121,7 +107,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	}
 	var once sync.Once // one word on stderr, whatever else fails
 	warn := func(msg string) { once.Do(func() { a.say("not recording: " + msg) }) }
-	cfg, err := o.config(rawURL)
+	cfg, err := o.tap.Config(rawURL)
 	if err != nil {
 		return err
 	}
@@ -140,10 +126,10 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	flush := func() {}
 	if rec.Recorder = new(tap.Discard); recording != nil {
 		rec.Recorder, flush = o.redaction.recorder(recording)
-		rec.Recorder = maskSecrets(cfg, rec.Recorder)
+		rec.Recorder = endpoint.Masked(cfg, rec.Recorder)
 		header = recording.Header()
 	}
-	watch := &reachWatch{Recorder: rec.Recorder, say: a.say}
+	watch := &endpoint.Watch{Recorder: rec.Recorder, Say: a.say}
 	rec.Recorder = watch
 	err = o.announce(a, t, header, recording)
 	if err == nil {
@@ -154,7 +140,7 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	} else {
 		err = errors.Join(err, t.Close())
 	}
-	watch.finish()
+	watch.Finish()
 	if flush(); recording != nil {
 		recording.Close()
 	}
@@ -172,7 +158,7 @@ type recorderToBe struct{ tap.Recorder }
 func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return nil, listenError("--listen", o.listen, err)
+		return nil, endpoint.ListenError("--listen", o.listen, err)
 	}
 	cfg.Listener, cfg.Listen = listener, o.listen
 	t, err := streamable.New(cfg)
@@ -180,17 +166,6 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 		return nil, errors.Join(err, listener.Close())
 	}
 	return t, nil
-}
-
-// maskSecrets returns a recorder that masks credentials, unless the user chose to keep
-// them. The key of the pseudonyms is discarded.
-func maskSecrets(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
-	if cfg.KeepSecrets {
-		return rec
-	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return redacting.NewMasker(key, cfg.Header, rec)
 }
 
 // recordingHeader returns the header of the recording. It has only the origin of the
@@ -232,36 +207,6 @@ type jsonListening struct {
 	// ID and Path are the recording's, absent with --off.
 	ID   string `json:"id,omitempty"`
 	Path string `json:"path,omitempty"`
-}
-
-// A reachWatch reports once that the server cannot be reached. It does so in a
-// goroutine, because a write to stderr may block and traffic must not wait.
-type reachWatch struct {
-	tap.Recorder
-	say     func(string)
-	once    sync.Once
-	writing sync.WaitGroup
-}
-
-// Event implements [tap.Recorder].
-func (w *reachWatch) Event(exchange uint64, e tap.Event) {
-	if e.Name == tap.EventDisconnect && e.By == "tap" && strings.Contains(e.Error, " could not be reached: ") {
-		w.once.Do(func() { w.writing.Go(func() { w.say(e.Error) }) })
-	}
-	w.Recorder.Event(exchange, e)
-}
-
-// finish waits a limited time for the report to be written.
-func (w *reachWatch) finish() {
-	written := make(chan struct{})
-	go func() {
-		w.writing.Wait()
-		close(written)
-	}()
-	select {
-	case <-written:
-	case <-time.After(time.Second):
-	}
 }
 
 // announce prints the URL to use, what is recorded, how to stop, and the consequences of
@@ -320,135 +265,6 @@ func serveHTTP(ctx context.Context, t *streamable.Tap) error {
 	return err
 }
 
-// config returns the configuration of the tap for a URL and the flags.
-func (o *httpOptions) config(rawURL string) (streamable.Config, error) {
-	cfg := streamable.Config{Names: o.names, AllowOrigins: o.origins, RewriteAuth: o.rewriteAuth, KeepSecrets: o.keepsOpen}
-	var err error
-	if cfg.Upstream, err = parseUpstream(rawURL); err != nil {
-		return cfg, err
-	}
-	if cfg.Header, err = parseHeaders("--header", o.headers); err != nil {
-		return cfg, err
-	}
-	if cfg.ClientTLS, err = o.clientTLS(); err != nil {
-		return cfg, err
-	}
-	if cfg.ServerTLS, err = o.serverTLS(); err != nil {
-		return cfg, err
-	}
-	// http.ProxyFromEnvironment is what other programs use: it bypasses loopback
-	// addresses, and reads the variables in either case.
-	cfg.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
-	return cfg, nil
-}
-
-// parseUpstream parses the URL of the server. Its errors do not repeat a password.
-func parseUpstream(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	var wrong *url.Error
-	switch {
-	case errors.As(err, &wrong):
-		if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
-			return nil, hint.With(fmt.Errorf("invalid server URL %s: http:// or https:// is missing", term.Quote(raw)), "did you mean http://"+raw+"?")
-		}
-		return nil, hint.With(fmt.Errorf("invalid server URL: %w", wrong.Err), "use a URL such as http://127.0.0.1:3001/mcp")
-	case err != nil:
-		return nil, err
-	}
-	u.Scheme = strings.ToLower(u.Scheme)
-	switch u.Scheme {
-	case "http", "https":
-		u.Fragment, u.RawFragment = "", "" // it is never sent
-		return u, toASCII(u)
-	case "ws", "wss":
-		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
-		return nil, hint.With(fmt.Errorf("invalid server URL: the scheme is %s", u.Scheme),
-			"WebSockets pass too: begin it with "+scheme+":// here, and the URL for the client with ws://")
-	}
-	err = fmt.Errorf("invalid server URL %s: the scheme is neither http nor https", term.Quote(u.Redacted()))
-	if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
-		return nil, hint.With(err, "did you mean http://"+raw+"?")
-	}
-	return nil, err
-}
-
-// toASCII converts an international host name to the form that the DNS uses, such as
-// xn--bcher-kva.example. Package net/http applies the rules, except for case, only when
-// it writes a request.
-func toASCII(u *url.URL) error {
-	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return nil
-	}
-	var head bytes.Buffer
-	err := (&http.Request{URL: u, Host: strings.ToLower(u.Host)}).Write(&head)
-	if err == nil {
-		var sent *http.Request
-		if sent, err = http.ReadRequest(bufio.NewReader(&head)); err == nil {
-			u.Host = sent.Host
-		}
-	}
-	if err != nil || strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return fmt.Errorf("invalid server URL %s: the host is not a valid DNS name", term.Quote(u.Redacted()))
-	}
-	return nil
-}
-
-// parseHeaders parses the fields of a flag, such as "Name: value". Its errors do not
-// repeat a value, which is usually a secret.
-func parseHeaders(flag string, list []string) (fields [][2]string, err error) {
-	for i, h := range list {
-		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, hint.With(fmt.Errorf("%s: the %s field has no name and colon before its value", flag, ordinal(i+1)), flag+" 'Name: value'")
-		}
-		fields = append(fields, [2]string{name, strings.TrimSpace(value)})
-	}
-	return fields, nil
-}
-
-func ordinal(n int) string {
-	words := []string{"first", "second", "third"}
-	if n <= len(words) {
-		return words[n-1]
-	}
-	return strconv.Itoa(n) + "th"
-}
-
-// clientTLS returns the configuration for an https upstream: the system roots, and
-// --ca-file.
-func (o *httpOptions) clientTLS() (*tls.Config, error) {
-	if o.caFile == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(o.caFile)
-	if err != nil {
-		return nil, fmt.Errorf("--ca-file: %w", err)
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool()
-	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca-file: no PEM certificate in %s", o.caFile)
-	}
-	return &tls.Config{RootCAs: roots}, nil
-}
-
-// serverTLS returns the configuration for the tap's own listener, nil without TLS.
-func (o *httpOptions) serverTLS() (*tls.Config, error) {
-	switch {
-	case o.tlsCert == "" && o.tlsKey == "":
-		return nil, nil
-	case o.tlsCert == "" || o.tlsKey == "":
-		return nil, errors.New("--tls-cert and --tls-key must be used together")
-	}
-	cert, err := tls.LoadX509KeyPair(o.tlsCert, o.tlsKey)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-cert: %w", err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
-}
-
 // explain prints the consequences if other machines can reach the tap.
 func (o *httpOptions) explain(a *app, t *streamable.Tap) {
 	tcp, ok := t.Addr().(*net.TCPAddr)
@@ -456,10 +272,10 @@ func (o *httpOptions) explain(a *app, t *streamable.Tap) {
 		return
 	}
 	a.say(fmt.Sprintf("listening on %s, which other machines may reach: they can use the server, with the header fields that you add, and are recorded", t.Addr()))
-	if o.tlsCert == "" {
+	if o.tap.TLSCert == "" {
 		a.say("their traffic, tokens included, is not encrypted; use --tls-cert and --tls-key")
 	}
-	if len(o.names) == 0 {
+	if len(o.tap.Names) == 0 {
 		a.say("hint: clients must use an IP address, or a name given by --name")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/rawtalk"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -77,7 +78,7 @@ func startTapped(t *testing.T, upstream string, change func(*streamable.Config))
 	if change != nil {
 		change(&cfg)
 	}
-	cfg.Recorder = maskSecrets(cfg, cfg.Recorder)
+	cfg.Recorder = endpoint.Masked(cfg, cfg.Recorder)
 	if r.Tap, err = streamable.New(cfg); err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if o.http.cut > 0 && plan != recordNone {
 		return errors.New("--fault cut=N cannot be combined with --record")
 	}
-	if plan == recordAll && o.record.at.to == "" && o.http.listen == "" {
+	if plan == recordAll && o.record.at.To == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
 	}
 	// The client may hang up or stop this process at any time: the report must be

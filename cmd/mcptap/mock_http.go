@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/mock"
@@ -64,7 +65,7 @@ type jsonMockListening struct {
 func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return nil, listenError("--listen", o.listen, err)
+		return nil, endpoint.ListenError("--listen", o.listen, err)
 	}
 	opt.Names = o.names
 	if host, _, err := net.SplitHostPort(o.listen); err == nil && host != "" && net.ParseIP(host) == nil {
@@ -90,7 +91,7 @@ func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording
 	}
 	opt.Cut = o.cut
 	server := mock.NewServer(rec, opt)
-	host := reachable(listener.Addr())
+	host := endpoint.Reachable(listener.Addr())
 	line := jsonMockListening{
 		URL: "http://" + host + server.Recorded(), Listen: listener.Addr().String(), Sessions: len(rec.Scripts()),
 		EventsURL: "http://" + host + server.EventPath(), SocketURL: "ws://" + host + server.SocketPath(),
@@ -105,17 +106,6 @@ func (o *mockHTTPOptions) serve(ctx context.Context, a *app, rec *mock.Recording
 		return fmt.Errorf("listening on %s: %w", listener.Addr(), err)
 	}
 	return nil
-}
-
-// reachable is the host and port of an address by which this machine reaches it.
-func reachable(addr net.Addr) string {
-	host := addr.String()
-	if h, port, err := net.SplitHostPort(host); err == nil {
-		if ip := net.ParseIP(h); ip != nil && ip.IsUnspecified() {
-			return net.JoinHostPort("127.0.0.1", port)
-		}
-	}
-	return host
 }
 
 // announce prints the URLs to use.

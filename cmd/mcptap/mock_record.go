@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
@@ -37,14 +38,14 @@ const (
 // mockRecordOptions are the flags of the record modes.
 type mockRecordOptions struct {
 	mode string
-	at   serverURLOptions
+	at   endpoint.Server
 	// tap is for the server at --to.
 	tap streamable.Config
 }
 
 func (o *mockRecordOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.mode, "record", recordNone, "`what` to record from -- CMD or --to: none, once, new or all")
-	o.at.addFlags(cmd, "`URL` of the real server instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or WebSocket (ws://)")
+	addServerURL(cmd, &o.at, "`URL` of the real server instead of -- CMD: Streamable HTTP, HTTP+SSE if it ends in /sse, or WebSocket (ws://)")
 	_ = cmd.RegisterFlagCompletionFunc("record", cobra.FixedCompletions([]string{recordNone, recordOnce, recordNew, recordAll}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -77,17 +78,17 @@ func mockArgs(cmd *cobra.Command, args []string) error {
 // check reads the flags for a server at a URL.
 func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	for _, flag := range []string{"header", "ca-file", "transport"} {
-		if o.at.to == "" && cmd.Flags().Changed(flag) {
+		if o.at.To == "" && cmd.Flags().Changed(flag) {
 			return hint.With(fmt.Errorf("--%s requires --to", flag), "add --to URL")
 		}
 	}
-	if o.at.to == "" {
+	if o.at.To == "" {
 		return nil
 	}
-	if err := o.at.checkTransport(); err != nil {
+	if err := o.at.CheckTransport(); err != nil {
 		return err
 	}
-	o.tap, err = o.at.config()
+	o.tap, err = o.at.Config()
 	return err
 }
 
@@ -169,7 +170,7 @@ const (
 // these to the recording. anew reports that there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
 	live := &mock.Live{Patience: processTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
-	if o.record.at.to != "" {
+	if o.record.at.To != "" {
 		live.Patience = answerTime
 	}
 	opt.Forward = live.Forward
@@ -247,10 +248,10 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 // dial makes a connection to the live server: of a command, or at a URL through a tap of
 // its own.
 func (o *mockRecordOptions) dial(a *app, command []string) (client.Conn, error) {
-	if o.at.to == "" {
+	if o.at.To == "" {
 		return client.Stdio(command, stderrTo{w: a.stderr}), nil
 	}
-	conn, closeTap, err := o.at.dial(o.tap, tap.Discard{}, false)
+	conn, closeTap, err := o.at.Dial(o.tap, tap.Discard{}, false)
 	return tappedConn{conn, closeTap}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
@@ -111,7 +112,7 @@ func (o *mockRecordOptions) keep(
 // mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
 func (o *mockRecordOptions) mask(added []tap.Frame) {
 	var out maskedPiece
-	masker := maskSecrets(o.tap, &out)
+	masker := endpoint.Masked(o.tap, &out)
 	for i := range added {
 		out.raw = nil
 		masker.Piece(0, added[i].Lane, tap.FormBody, added[i].Raw, true)

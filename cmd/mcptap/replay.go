@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
@@ -49,7 +50,7 @@ const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/ser
 
 type replayOptions struct {
 	diff     diffOptions
-	at       serverURLOptions
+	at       endpoint.Server
 	revision string
 	pace     string
 	timeout  time.Duration
@@ -76,7 +77,7 @@ func newReplay(a *app) *cobra.Command {
 			return names, cobra.ShellCompDirectiveDefault // a text is a file
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			rec, command, err := replayWords(cmd, args, o.at.to)
+			rec, command, err := replayWords(cmd, args, o.at.To)
 			if err != nil {
 				return err
 			}
@@ -110,7 +111,7 @@ func replayWords(cmd *cobra.Command, args []string, to string) (rec string, comm
 
 func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	f := cmd.Flags()
-	o.at.addFlags(cmd, "`URL` of the server: http://, https://, ws:// or wss://")
+	addServerURL(cmd, &o.at, "`URL` of the server: http://, https://, ws:// or wss://")
 	f.StringVar(&o.revision, "revision", "", "play the session in this protocol `revision`, such as 2026-07-28")
 	f.StringVar(&o.pace, "pace", "brisk", "time between requests: `pace` is brisk, instant, recorded, or a speed such as 10x")
 	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than recorded a response may take, a `time`")
@@ -160,7 +161,7 @@ func (o *replayOptions) check() (play client.Options, err error) {
 		return play, errors.New("--update cannot be combined with --only")
 	}
 	play.Timeout, play.Revision = o.timeout, jsonrpc.Revision(o.revision)
-	return play, o.at.checkTransport()
+	return play, o.at.CheckTransport()
 }
 
 func (o *replayOptions) run(ctx context.Context, a *app, name string, command []string) error {
@@ -308,4 +309,14 @@ func (r *replayer) rewriteRecording(made *store.Recording) error {
 	return recording.Save(r.from.Path, func(name string) error {
 		return recording.Copy(r.ctx, name, h, made, nil)
 	})
+}
+
+// addServerURL adds the flags for a live server at a URL. usage is that of --to.
+func addServerURL(cmd *cobra.Command, o *endpoint.Server, usage string) {
+	f := cmd.Flags()
+	f.StringVar(&o.To, "to", "", usage)
+	f.StringVar(&o.Transport, "transport", "auto", "transport of the server at the URL: `name` is auto, streamable, sse or websocket")
+	f.StringArrayVar(&o.Headers, "header", nil, "header field to add to each request, as `'Name: value'`; the value is not recorded")
+	f.StringVar(&o.CAFile, "ca-file", "", "PEM `file` of further certificates to trust")
+	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(endpoint.Transports, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -98,8 +98,8 @@ func (r *replayer) perform(command []string) error {
 	}
 	var cfg streamable.Config
 	h := r.header(command)
-	if r.o.at.to != "" {
-		if cfg, err = r.o.at.config(); err != nil {
+	if r.o.at.To != "" {
+		if cfg, err = r.o.at.Config(); err != nil {
 			return err
 		}
 		h.Transport, h.Upstream = "http", cfg.Upstream.Scheme+"://"+cfg.Upstream.Host
@@ -127,7 +127,7 @@ func (r *replayer) perform(command []string) error {
 
 // unreached returns an error for a server that opened no session, with advice.
 func (r *replayer) unreached(e *client.ReachError) error {
-	to := r.o.at.to
+	to := r.o.at.To
 	if u, err := url.Parse(to); err == nil {
 		to = u.Redacted()
 	}
@@ -170,7 +170,7 @@ func (r *replayer) header(command []string) tap.Header {
 
 // overHTTP plays to a URL through a tap of its own.
 func (r *replayer) overHTTP(cfg streamable.Config, rec *store.Recorder) error {
-	conn, closeTap, err := r.o.at.dial(cfg, rec, r.plan.SSE())
+	conn, closeTap, err := r.o.at.Dial(cfg, rec, r.plan.SSE())
 	if err != nil {
 		return err
 	}

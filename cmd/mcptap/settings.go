@@ -4,18 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/export/otlp"
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -40,7 +39,7 @@ var settings = []setting{
 	{flag: "redact", in: "stdio http", usage: "record pseudonyms instead of secrets, see mcptap redact"},
 	{flag: "otlp", in: "stdio http", usage: "send a trace of each call to the OpenTelemetry collector at this `URL`, such as http://localhost:4318", check: checkCollector, secret: true},
 	{flag: "otlp-header", in: "stdio http", usage: "header field for the collector, as `'Name: value'`", check: checkHeaders, secret: true},
-	{flag: "listen", in: "http", usage: "`address` to listen on; port 0 picks a free port", check: checkAddress},
+	{flag: "listen", in: "http", usage: "`address` to listen on; port 0 picks a free port", check: endpoint.CheckAddress},
 	{flag: "name", in: "http", usage: "another `host` name of the tap, with or without a port"},
 	{flag: "header", in: "http", usage: "header field to add to each request, as `'Name: value'`; the value is not recorded", check: checkHeaders, secret: true},
 	{flag: "allow-origin", in: "http", usage: "`origin` of web pages that are allowed with --header, such as http://localhost:6274"},
@@ -159,34 +158,6 @@ func checkSize(value string) error {
 	return err
 }
 
-const addressHint = "use an address and a port, such as 127.0.0.1:8080; port 0 picks a free port"
-
-func checkAddress(value string) error {
-	_, _, err := net.SplitHostPort(value)
-	if err != nil {
-		err = hint.With(fmt.Errorf("%s: %w", term.Quote(value), addressError(err)), addressHint)
-	}
-	return err
-}
-
-// addressError returns the cause of an error for an address, without the address.
-func addressError(err error) error {
-	var wrong *net.AddrError
-	if errors.As(err, &wrong) {
-		return errors.New(wrong.Err)
-	}
-	return err
-}
-
-// listenError returns the error for an address of a flag that cannot be listened on.
-func listenError(flag, address string, err error) error {
-	advice := addressHint
-	if errors.Is(err, syscall.EADDRINUSE) {
-		advice = "another program uses this port; port 0 picks a free one"
-	}
-	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), addressError(err)), advice)
-}
-
 func checkFile(value string) error {
 	_, err := os.Stat(value)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +167,7 @@ func checkFile(value string) error {
 }
 
 func checkHeaders(value string) error {
-	_, err := parseHeaders("it", settingLines(value))
+	_, err := endpoint.ParseHeaders("it", settingLines(value))
 	return err
 }
 

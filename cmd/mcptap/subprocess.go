@@ -23,6 +23,7 @@ import (
 
 	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/export/otlp"
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/store"
 )
 
@@ -144,7 +145,7 @@ func (o *otlpOptions) check() error {
 	if err := checkCollector(o.url); err != nil {
 		return fmt.Errorf("--otlp: %w", err)
 	}
-	fields, err := parseHeaders("--otlp-header", o.headers)
+	fields, err := endpoint.ParseHeaders("--otlp-header", o.headers)
 	if err != nil {
 		return err
 	}

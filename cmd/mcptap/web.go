@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
@@ -171,7 +172,7 @@ func listenLocal(address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, listenError("--listen", address, err)
+		return nil, endpoint.ListenError("--listen", address, err)
 	}
 	return l, nil
 }

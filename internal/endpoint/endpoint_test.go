@@ -1,11 +1,11 @@
-package main
+package endpoint
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestParseUpstream(t *testing.T) {
+func TestParseURL(t *testing.T) {
 	for raw, want := range map[string]string{
 		"HTTPS://Example.com/mcp#x":       "https://Example.com/mcp",
 		"http://bücher.example/ü?q=ä":     "http://xn--bcher-kva.example/%C3%BC?q=ä",
@@ -17,7 +17,7 @@ func TestParseUpstream(t *testing.T) {
 		"mcp.example.com":                 "neither http nor https",
 		"http://a b/":                     "invalid server URL",
 	} {
-		u, err := parseUpstream(raw)
+		u, err := ParseURL(raw)
 		switch {
 		case err != nil && !strings.Contains(err.Error(), want):
 			t.Errorf("%s: %v", raw, err)
