@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -89,13 +90,13 @@ func (o *httpOptions) addFlags(cmd *cobra.Command) {
 	addWeb(f, &o.web)
 	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
-	describeSettings(f)
+	settings.Describe(f)
 	addJSON(cmd, &o.json)
 }
 
 func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	a.warnVariables()
-	if err := readSettings(a.env, "http", cmd.Flags()); err != nil {
+	if err := settings.Read(a.env, "http", cmd.Flags()); err != nil {
 		return err
 	}
 	queue, err := term.ParseSize(o.queue)

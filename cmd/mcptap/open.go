@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -143,4 +145,32 @@ func checkOutput(flag, name string, force bool) error {
 		return nil
 	}
 	return hint.With(fmt.Errorf("%s: %s already exists", flag, term.Quote(name)), "use --force to overwrite it")
+}
+
+// warnVariables reports variables that are probably misspelled settings, in one line.
+func (a *app) warnVariables() {
+	var wrong []string
+	names, near := settings.Unknown(a.environ)
+	for i, name := range names {
+		if near[i] != "" {
+			wrong = append(wrong, name+" is ignored (did you mean "+near[i]+"?)")
+		}
+	}
+	if len(wrong) > 0 {
+		a.say("warning: " + strings.Join(wrong, ", "))
+	}
+}
+
+// dirArg returns the --dir flag for a suggested command, "" if none was given.
+func (a *app) dirArg() string {
+	if a.dirFlag == "" {
+		return ""
+	}
+	return " --dir " + term.ShellQuote(a.dirFlag)
+}
+
+// dataDir returns the directory of the recordings: --dir, MCPTAP_DIR, or the
+// directory of the operating system for such data. It need not exist.
+func (a *app) dataDir() (string, error) {
+	return settings.DataDir(a.dirFlag, runtime.GOOS, a.env, os.UserHomeDir)
 }

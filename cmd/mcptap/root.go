@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
 )
@@ -180,7 +181,7 @@ func bareRoot(a *app) *cobra.Command {
 	}
 	root.Flags().BoolVar(&askedVersion, "version", false, "print the version")
 	root.PersistentFlags().StringVar(&a.dirFlag, "dir", "", "")
-	describeSettings(root.PersistentFlags())
+	settings.Describe(root.PersistentFlags())
 	root.PersistentFlags().StringVar(&a.colorFlag, "color", "auto", "colour the output: `when` is auto, always or never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.MarkPersistentFlagDirname("dir")

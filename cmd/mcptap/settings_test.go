@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcptap/mcptap/internal/settings"
 )
 
 // The table in docs/settings.md has a row for each setting, in order, and no other.
@@ -22,16 +22,16 @@ func TestSettingsInDocs(t *testing.T) {
 	}
 	a, _ := testApp(nil)
 	http := newHTTP(a).Flags()
-	for i := range settings {
-		s := &settings[i]
+	for i := range settings.All {
+		s := &settings.All[i]
 		one, only := "", ""
-		if f := http.Lookup(s.flag); f != nil && f.Value.Type() == "bool" {
+		if f := http.Lookup(s.Flag); f != nil && f.Value.Type() == "bool" {
 			one = "=1"
 		}
-		if s.in == "http" {
+		if s.In == "http" {
 			only = "`http`: "
 		}
-		want = append(want, strings.Join([]string{s.flag, s.variable(), one, only}, " "))
+		want = append(want, strings.Join([]string{s.Flag, s.Variable(), one, only}, " "))
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("docs/settings.md has\n%s\nwant\n%s", strings.Join(rows, "\n"), strings.Join(want, "\n"))
@@ -42,40 +42,12 @@ func TestSettingsInDocs(t *testing.T) {
 func TestSettingsAreFlags(t *testing.T) {
 	a, _ := testApp(nil)
 	for _, c := range newRoot(a).Commands() {
-		for i := range settings {
-			s := &settings[i]
-			f := c.Flag(s.flag)
-			if slices.Contains(strings.Fields(s.in), c.Name()) && (f == nil || !strings.Contains(f.Usage, s.variable())) {
-				t.Errorf("mcptap %s --%s: no such flag, or %s is not in its usage", c.Name(), s.flag, s.variable())
+		for i := range settings.All {
+			s := &settings.All[i]
+			f := c.Flag(s.Flag)
+			if slices.Contains(strings.Fields(s.In), c.Name()) && (f == nil || !strings.Contains(f.Usage, s.Variable())) {
+				t.Errorf("mcptap %s --%s: no such flag, or %s is not in its usage", c.Name(), s.Flag, s.Variable())
 			}
-		}
-	}
-}
-
-func TestDataDir(t *testing.T) {
-	home := func() (string, error) { return "/home/me", nil }
-	none := func() (string, error) { return "", errors.New("no home") }
-	for _, c := range []struct {
-		flag, goos string
-		env        map[string]string
-		home       func() (string, error)
-		want       string
-	}{
-		{"flag", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "flag"},
-		{"", "linux", map[string]string{"MCPTAP_DIR": "env", "XDG_STATE_HOME": "/xdg"}, home, "env"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/xdg/mcptap"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "relative"}, home, "/home/me/.local/state/mcptap"},
-		{"", "linux", nil, home, "/home/me/.local/state/mcptap"},
-		{"", "freebsd", nil, home, "/home/me/.local/state/mcptap"},
-		{"", "linux", map[string]string{"XDG_STATE_HOME": "/xdg"}, none, "/xdg/mcptap"},
-		{"", "linux", nil, none, ""},
-		{"", "darwin", map[string]string{"XDG_STATE_HOME": "/xdg"}, home, "/home/me/Library/Application Support/mcptap"},
-		{"", "windows", map[string]string{"LocalAppData": "/local"}, home, "/local/mcptap"},
-		{"", "windows", nil, home, "/home/me/AppData/Local/mcptap"},
-	} {
-		got, err := findDataDir(c.flag, c.goos, func(k string) string { return c.env[k] }, c.home)
-		if filepath.ToSlash(got) != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("%q %s %v: %q, %v, want %q", c.flag, c.goos, c.env, got, err, c.want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/labels"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -70,7 +71,7 @@ func (o *stdioOptions) addFlags(cmd *cobra.Command) {
 	o.otlp.addFlags(cmd)
 	o.redaction.addFlags(f)
 	f.StringVar(&o.queue, "queue", "64MiB", "")
-	describeSettings(f)
+	settings.Describe(f)
 }
 
 func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
@@ -80,7 +81,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	}
 	a.warnVariables()
 	// The environment need not be meant for this server, and must not break it.
-	if err := readSettings(a.env, "stdio", cmd.Flags()); err != nil {
+	if err := settings.Read(a.env, "stdio", cmd.Flags()); err != nil {
 		a.say("ignored " + strings.Join(messages(err), ", and "))
 	}
 	queue, err := term.ParseSize(o.queue)

@@ -24,6 +24,7 @@ import (
 	formats "github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/internal/endpoint"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/store"
 )
 
@@ -142,7 +143,7 @@ func (o *otlpOptions) check() error {
 	if o.url == "" {
 		return nil
 	}
-	if err := checkCollector(o.url); err != nil {
+	if err := settings.CheckCollector(o.url); err != nil {
 		return fmt.Errorf("--otlp: %w", err)
 	}
 	fields, err := endpoint.ParseHeaders("--otlp-header", o.headers)
@@ -175,7 +176,7 @@ func (a *app) sendTraces(o *otlpOptions, path string) {
 
 // send starts the process, repeats its first line of output, and returns when it exits.
 func (o *otlpOptions) send(path string, say func(string)) error {
-	settings, err := json.Marshal(otlpTarget{o.to.String(), o.header})
+	line, err := json.Marshal(otlpTarget{o.to.String(), o.header})
 	if err != nil {
 		return err
 	}
@@ -184,12 +185,12 @@ func (o *otlpOptions) send(path string, say func(string)) error {
 		return err
 	}
 	defer p.output.Close()
-	if _, err := p.stdin.Write(append(settings, '\n')); err != nil {
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(io.LimitReader(p.output, maxOutputLine)).ReadString('\n')
-	if line = strings.TrimSpace(line); line != "" {
-		say(strings.TrimPrefix(line, "mcptap: "))
+	output, _ := bufio.NewReader(io.LimitReader(p.output, maxOutputLine)).ReadString('\n')
+	if output = strings.TrimSpace(output); output != "" {
+		say(strings.TrimPrefix(output, "mcptap: "))
 	}
 	_, _ = io.Copy(io.Discard, p.output)
 	return nil
@@ -224,8 +225,7 @@ func sendOTLP(a *app, path string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	var to otlpTarget
-	settings := json.NewDecoder(a.stdin)
-	if err := settings.Decode(&to); err != nil {
+	if err := json.NewDecoder(a.stdin).Decode(&to); err != nil {
 		return fmt.Errorf("send-otlp is started by a tap: %w", err)
 	}
 	target, err := url.Parse(to.URL)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/recording"
@@ -149,7 +150,7 @@ func (a *app) dirForCommands(dir string) string {
 		}
 		return a.env(name)
 	}
-	if usual, err := findDataDir("", runtime.GOOS, env, os.UserHomeDir); err == nil && wholefile.SamePath(usual, dir) {
+	if usual, err := settings.DataDir("", runtime.GOOS, env, os.UserHomeDir); err == nil && wholefile.SamePath(usual, dir) {
 		return ""
 	}
 	if abs, err := filepath.Abs(dir); err == nil {

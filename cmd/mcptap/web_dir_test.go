@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/web/source"
 )
 
@@ -16,7 +17,7 @@ func TestDirForCommands(t *testing.T) {
 	if got := a.dirForCommands(set); got != set {
 		t.Errorf("of MCPTAP_DIR it is %q", got)
 	}
-	usual, err := findDataDir("", "linux", func(name string) string {
+	usual, err := settings.DataDir("", "linux", func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": state}[name]
 	}, nil)
 	if err != nil {
