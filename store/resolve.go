@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,4 +296,16 @@ func Completions(dir, prefix string) (out []string) {
 		}
 	}
 	return out
+}
+
+// LivePaths returns the recordings in a directory that are being written. It opens
+// none of them.
+func LivePaths(dir string) (paths []string) {
+	queues, _ := fs.Glob(os.DirFS(dir), "*"+Ext+QueueExt)
+	for _, q := range queues {
+		if path := filepath.Join(dir, strings.TrimSuffix(q, QueueExt)); IsLive(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }

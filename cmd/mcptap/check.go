@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,8 +17,6 @@ import (
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/recording"
-	"github.com/mcptap/mcptap/tap/filter"
 )
 
 const checkLong = `Judges recorded sessions by the rules of the specification, in the revision that is in
@@ -36,7 +32,7 @@ nothing could be judged. --expect and --forbid take filters (` + "`mcptap help f
 recording fails if no frame or call matches an expected one, or any matches a forbidden
 one. --explain prints rules.
 
-Settings are read from ` + settingsFile + ` in the directory of --lock, or in the current
+Settings are read from ` + load.SettingsFile + ` in the directory of --lock, or in the current
 directory. They have the names of flags, and a flag replaces the setting:
 
   check:
@@ -95,7 +91,7 @@ func newCheck(a *app) *cobra.Command {
 				}
 			}
 			if len(o.explain) == 0 {
-				if err := o.settings(a, cmd); err != nil {
+				if err := load.Settings(cmd.Flags(), o.lock, a.say); err != nil {
 					return err
 				}
 			}
@@ -201,11 +197,11 @@ func (o *checkOptions) prepare(a *app) (failOn check.Class, err error) {
 	if err := o.read(); err != nil {
 		return 0, err
 	}
-	only, err := rulesOf("--rule", o.only)
+	only, err := load.Rules("--rule", o.only)
 	if err != nil {
 		return 0, err
 	}
-	without, err := rulesOf("--no-rule", o.without)
+	without, err := load.Rules("--no-rule", o.without)
 	if err != nil {
 		return 0, err
 	}
@@ -239,7 +235,7 @@ func (o *checkOptions) read() error {
 	}
 	var err error
 	if o.lock != "" && !o.updateLock {
-		if o.pinned, err = readLock(o.lock); errors.Is(err, fs.ErrNotExist) {
+		if o.pinned, err = load.ReadLock(o.lock); errors.Is(err, fs.ErrNotExist) {
 			err = hint.With(fmt.Errorf("%s does not exist", term.Quote(o.lock)), "`mcptap pin REC -o "+o.lock+"` makes it")
 		}
 		if err != nil {
@@ -247,7 +243,7 @@ func (o *checkOptions) read() error {
 		}
 	}
 	if o.baseline != "" && !o.updateBaseline {
-		if o.known, err = readBaseline(o.baseline); errors.Is(err, fs.ErrNotExist) {
+		if o.known, err = load.ReadBaseline(o.baseline); errors.Is(err, fs.ErrNotExist) {
 			err = hint.With(fmt.Errorf("%s does not exist", term.Quote(o.baseline)), "--update-baseline makes it")
 		}
 		if err != nil {
@@ -257,181 +253,13 @@ func (o *checkOptions) read() error {
 	return nil
 }
 
-// update writes the lock and the baseline if that was requested. It replaces only files of the
-// same kind, and keeps what the recordings do not show.
-func (o *checkOptions) update(a *app, reports []*check.Report, judged map[string]bool) error {
-	if o.updateLock && o.last != nil {
-		lock, err := o.newLock(a)
-		if err != nil {
-			return err
-		}
-		old, err := readLock(o.lock)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		default:
-			if kept := lock.Keep(old); len(kept) > 0 {
-				a.say(fmt.Sprintf("%s keeps what was pinned of %s and the recording does not have", o.lock, strings.Join(kept, ", ")))
-			}
-		}
-		if err := writeLock(o.lock, lock); err != nil {
-			return err
-		}
-		if old == nil {
-			old = &check.Lock{}
-		}
-		changes := lock.Changes(old)
-		for _, c := range changes[:min(len(changes), maxChanges)] {
-			a.say(o.lock + ": " + c)
-		}
-		a.say(fmt.Sprintf("wrote %s: %s", o.lock, term.Plural(len(changes), "change", "changes")))
-	}
-	if !o.updateBaseline {
-		return nil
-	}
-	made := check.Accept(reports...)
-	old, err := readBaseline(o.baseline)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	default:
-		made.Keep(old, judged)
-	}
-	data, err := made.Encode()
-	if err != nil {
-		return err
-	}
-	err = recording.WriteFile(o.baseline, func(w io.Writer) error { _, err := w.Write(data); return err })
-	if err == nil {
-		a.say(fmt.Sprintf("wrote %s: %s", o.baseline, term.Plural(len(made.Findings), "finding is accepted", "findings are accepted")))
-	}
-	return err
-}
-
-// maxChanges is how many changes of a lock are printed.
-const maxChanges = 20
-
-// maxSeveral is how many names with several definitions are listed.
-const maxSeveral = 5
-
-// newLock returns what the server of the last recording offers, and warns of definitions that
-// are not pinned.
-func (o *checkOptions) newLock(a *app) (*check.Lock, error) {
-	if o.last.Cut() {
-		return nil, errors.New("the server offers too many or too large definitions to be pinned")
-	}
-	n := 0
-	o.last.Several(func(thing string, versions int, frames []uint64) {
-		if n++; n <= maxSeveral {
-			a.say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, checkreport.Frames(frames)))
-		}
-	})
-	if n > maxSeveral {
-		a.say(fmt.Sprintf("warning: it offers several versions of %d more", n-maxSeveral))
-	}
-	return o.last.Pin(), nil
-}
-
-// maxSmall is how large a lock, a baseline or a file of settings may be.
-const maxSmall = 64 << 20
-
-// readSmall reads a regular file that is not large: a pipe could block, and a device be endless.
-func readSmall(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", term.Quote(name))
-	case info.Size() > maxSmall:
-		return nil, fmt.Errorf("%s is larger than 64 MiB", term.Quote(name))
-	}
-	return os.ReadFile(name)
-}
-
-// readLock and readBaseline read the file of a flag.
-func readLock(name string) (*check.Lock, error) {
-	data, err := readSmall(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := check.ReadLock(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
-	}
-	return l, nil
-}
-
-func readBaseline(name string) (*check.Baseline, error) {
-	data, err := readSmall(name)
-	if err != nil {
-		return nil, err
-	}
-	b, err := check.ReadBaseline(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
-	}
-	return b, nil
-}
-
-// rulesOf returns the rules that a flag names, by their ids or families: rpc-07, rpc or rpc-*.
-func rulesOf(flag string, names []string) (rules []*check.Rule, err error) {
-	names = slices.Clone(names)
-	for i, name := range names {
-		names[i] = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "*"), "-")
-	}
-	var ids []string
-	for _, r := range check.Rules() {
-		family, _, _ := strings.Cut(r.ID, "-")
-		ids = append(ids, r.ID)
-		if slices.Contains(names, r.ID) || slices.Contains(names, family) {
-			rules = append(rules, r)
-		}
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(ids, func(id string) bool { return id == name || strings.HasPrefix(id, name+"-") }) {
-			return nil, unknownRule(flag, name, ids)
-		}
-	}
-	return rules, nil
-}
-
-// ruleIDs returns the ids of all rules.
-func ruleIDs() (ids []string) {
-	for _, r := range check.Rules() {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
-// sayRules prints what the rules require that a filter names.
-func sayRules(a *app, query string) {
-	for _, id := range filter.Values(query, "rule") {
-		if r := check.Lookup(strings.ToLower(id)); r != nil {
-			a.say(r.ID + ": " + r.Text)
-		}
-	}
-}
-
-const hintRules = "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
-
-func unknownRule(flag, name string, ids []string) error {
-	advice := hintRules
-	if near := filter.Nearest(name, ids); near != "" {
-		advice = "did you mean " + near + "?"
-	}
-	return hint.With(fmt.Errorf("%s: no rule %s", flag, term.Quote(name)), advice)
-}
-
 func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	if strings.TrimSpace(query) == "" {
 		return hint.With(errors.New("--expect and --forbid: the filter is empty"), "`mcptap help filter` explains filters")
 	}
 	f, err := a.parseFilter(query)
 	if err == nil {
-		err = withoutFindings(f)
+		err = load.WithoutFindings(f)
 	}
 	if err != nil {
 		return err
@@ -464,17 +292,9 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	return cmp.Or(info.Header.Label, arg), checker.Report(open), nil
 }
 
-// withoutFindings returns an error for a filter by findings where only `mcptap show` has them.
-func withoutFindings(f *filter.Filter) error {
-	if !f.Needs().Has(filter.NeedFindings) {
-		return nil
-	}
-	return hint.With(errors.New("filter: is:finding and rule: are for mcptap show only"), "`mcptap check --rule` selects rules")
-}
-
 // explainRules prints rules.
 func (o *checkOptions) explainRules(a *app) error {
-	rules, err := rulesOf("--explain", o.explain)
+	rules, err := load.Rules("--explain", o.explain)
 	for i, r := range rules {
 		if i > 0 && !o.json && err == nil {
 			_, err = fmt.Fprintln(a.stdout)

@@ -9,6 +9,7 @@ import (
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/show"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -66,13 +67,13 @@ func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, 
 // awaitLive waits until a recording is live.
 func (a *app) awaitLive(ctx context.Context) error {
 	dir, err := a.dataDir()
-	if err != nil || len(liveIn(dir)) > 0 {
+	if err != nil || len(store.LivePaths(dir)) > 0 {
 		return err
 	}
 	a.say("no recording in " + dir + " is live; waiting for one to start")
-	tick := time.NewTicker(joinPause)
+	tick := time.NewTicker(show.JoinPause)
 	defer tick.Stop()
-	for len(liveIn(dir)) == 0 {
+	for len(store.LivePaths(dir)) == 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

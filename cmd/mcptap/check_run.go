@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/check"
@@ -109,7 +106,12 @@ func (r *checkRun) finish() error {
 	}
 	err := r.w.Flush()
 	if len(r.reports) > 0 {
-		err = errors.Join(err, r.update(r.a, r.reports, r.rules))
+		if r.updateLock && r.last != nil {
+			err = errors.Join(err, load.UpdateLock(r.lock, r.last, r.a.say))
+		}
+		if r.updateBaseline && err == nil {
+			err = load.UpdateBaseline(r.baseline, r.reports, r.rules, r.a.say)
+		}
 	}
 	return err
 }
@@ -148,54 +150,12 @@ func (o *checkOptions) recording(arg, name string, found *check.Report) checkrep
 	}
 	file, _, _ := strings.Cut(arg, "#") // the other formats point to lines of a file
 	if recording.IsText(file) {
-		r.Lines = frameLines(file)
+		r.Lines = load.FrameLines(file)
 	} else if _, err := os.Stat(file); err != nil {
 		file = o.path // that of @last, or of a label
 	}
-	r.File = nearPath(file)
+	r.File = load.NearPath(file)
 	return r
-}
-
-// nearPath returns the path of a file with slashes, relative to the working directory if it is
-// below that: build servers know files by such paths.
-func nearPath(file string) string {
-	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
-		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
-			file = rel
-		}
-	}
-	return filepath.ToSlash(file)
-}
-
-// frameLines returns the lines of a text on which its frames begin. Without them, findings
-// point to the first line.
-func frameLines(name string) map[uint64]int {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	lines, r := map[uint64]int{}, bufio.NewReader(f)
-	for n := 1; ; n++ {
-		head, err := r.ReadSlice('\n')
-		var seq uint64
-		if rest, ok := bytes.CutPrefix(head, []byte("-- ")); ok {
-			number, _, _ := bytes.Cut(rest, []byte(" "))
-			seq, _ = strconv.ParseUint(string(number), 10, 64)
-		} else if _, rest, ok := bytes.Cut(head, []byte(`"type":"frame","seq":`)); ok && head[0] == '{' {
-			number, _, _ := bytes.Cut(rest, []byte(","))
-			seq, _ = strconv.ParseUint(string(number), 10, 64)
-		}
-		if seq > 0 && lines[seq] == 0 {
-			lines[seq] = n
-		}
-		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a long line
-			_, err = r.ReadSlice('\n')
-		}
-		if err != nil {
-			return lines
-		}
-	}
 }
 
 // stepSummary adds the findings to the summary of a step of GitHub Actions.

@@ -13,10 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	checkload "github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/show"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 )
@@ -244,7 +246,7 @@ func checkOnly(only *load.Only, text string) error {
 
 // parseOnly reads --only.
 func (a *app) parseOnly(text string) (*load.Only, error) {
-	frames, ok, err := parseRanges(strings.Fields(text))
+	frames, ok, err := show.ParseRanges(strings.Fields(text))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("--only: %w", err)
@@ -253,7 +255,7 @@ func (a *app) parseOnly(text string) (*load.Only, error) {
 	}
 	f, err := a.parseFilter(text)
 	if err == nil {
-		err = withoutFindings(f)
+		err = checkload.WithoutFindings(f)
 	}
 	return &load.Only{Filter: f}, err
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/check"
+	"github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/recording"
 )
 
 const pinLong = `Writes what the server of a recording offers, as JSON that is made to be reviewed and
@@ -56,7 +54,7 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 	if _, _, err := c.check(ctx, a, arg); err != nil {
 		return err
 	}
-	lock, err := c.newLock(a)
+	lock, err := load.NewLock(c.last, a.say)
 	if err != nil {
 		return fmt.Errorf("pin %s: %w", term.Quote(arg), err)
 	}
@@ -75,17 +73,8 @@ func (o *pinOptions) run(ctx context.Context, a *app, arg string) error {
 		}
 		return err
 	}
-	if _, err := readLock(o.output); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := load.ReadLock(o.output); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return hint.With(fmt.Errorf("-o: %w", err), "it is not overwritten; choose another file")
 	}
-	return writeLock(o.output, lock)
-}
-
-// writeLock writes a lock to a file.
-func writeLock(name string, l *check.Lock) error {
-	data, err := l.Encode()
-	if err != nil {
-		return err
-	}
-	return recording.WriteFile(name, func(w io.Writer) error { _, err := w.Write(data); return err })
+	return load.WriteLock(o.output, lock)
 }

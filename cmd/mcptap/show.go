@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/show"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
@@ -53,10 +54,9 @@ const showExample = `  mcptap show @last
   mcptap show -f @live -- -method:ping`
 
 type showOptions struct {
-	raw, json, follow, http   bool
-	calls, tree, stderr, diff bool
-	noPager, payload, curl    bool
-	lane, since, until        string
+	show.Options
+	raw, noPager, curl bool
+	lane               string
 }
 
 func newShow(a *app) *cobra.Command {
@@ -72,7 +72,7 @@ func newShow(a *app) *cobra.Command {
 		},
 		ValidArgsFunction: a.completeShow,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.paged(o.noPager || o.follow || o.json || o.raw || o.curl,
+			return a.paged(o.noPager || o.Follow || o.JSON || o.raw || o.curl,
 				func() error { return o.run(cmd.Context(), a, args) })
 		},
 		Annotations:           map[string]string{wordsAnnotation: "yes"},
@@ -84,18 +84,18 @@ func newShow(a *app) *cobra.Command {
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&o.calls, "calls", false, "list calls, each with its messages below")
-	f.BoolVar(&o.tree, "tree", false, "draw calls as trees")
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more frames while the recording is live")
-	f.StringVar(&o.since, "since", "", "skip frames before `when`: 2s, -30s, 14:03:05, #120")
-	f.StringVar(&o.until, "until", "", "skip frames after `when`")
-	f.BoolVar(&o.http, "http", false, "also list HTTP connections, heads, ends and comments")
-	f.BoolVar(&o.stderr, "stderr", false, "with a filter or --calls, also list the server's stderr around the matches")
-	f.BoolVar(&o.diff, "diff", false, "show what changed since the last response to the same method and arguments; of two frame numbers, how they differ")
+	f.BoolVar(&o.Calls, "calls", false, "list calls, each with its messages below")
+	f.BoolVar(&o.Tree, "tree", false, "draw calls as trees")
+	f.BoolVarP(&o.Follow, "follow", "f", false, "wait for more frames while the recording is live")
+	f.StringVar(&o.Since, "since", "", "skip frames before `when`: 2s, -30s, 14:03:05, #120")
+	f.StringVar(&o.Until, "until", "", "skip frames after `when`")
+	f.BoolVar(&o.HTTP, "http", false, "also list HTTP connections, heads, ends and comments")
+	f.BoolVar(&o.Stderr, "stderr", false, "with a filter or --calls, also list the server's stderr around the matches")
+	f.BoolVar(&o.Diff, "diff", false, "show what changed since the last response to the same method and arguments; of two frame numbers, how they differ")
 	f.StringVar(&o.lane, "lane", "", "only this `lane`: to_server, to_client, stderr or lifecycle")
 	f.BoolVar(&o.raw, "raw", false, "write the exact bytes of one frame or one --lane")
-	addJSON(cmd, &o.json)
-	f.BoolVar(&o.payload, "payload", false, "with --json, include the bytes of every frame")
+	addJSON(cmd, &o.JSON)
+	f.BoolVar(&o.Payload, "payload", false, "with --json, include the bytes of every frame")
 	f.BoolVar(&o.curl, "curl", false, "print a curl command that repeats the HTTP request of a frame")
 	addNoPager(cmd, &o.noPager)
 	_ = cmd.RegisterFlagCompletionFunc("lane",
@@ -106,6 +106,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 }
 
 func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
+	o.Out, o.Printer, o.Zone, o.Now, o.Say = a.stdout, a.printer, a.zone, a.now, a.say
 	words, err := o.parseArgs(a, args)
 	if err != nil {
 		return err
@@ -117,8 +118,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.follow && (words.all || len(words.recordings) > 1) {
-		return followSeveral(ctx, a, o, words, sel)
+	if o.Follow && (words.all || len(words.recordings) > 1) {
+		return o.several(a, words, sel)
 	}
 	path, session, err := a.findSession(words.recordings[0])
 	if err != nil {
@@ -143,14 +144,14 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 		return listing.Curl(ctx, a.stdout, rec, number, words.recordings[0], a.dirArg())
 	case number > 0:
 		return o.showOne(ctx, a, rec, number)
-	case o.diff && !o.byCall() && words.isPair():
+	case o.Diff && !o.ByCall() && words.isPair():
 		return o.showTwo(ctx, a, rec, words.ranges[0].From, words.ranges[1].From)
 	case o.raw && sel.Session > 0:
 		return errors.New("--raw cannot select a session")
 	case o.raw:
 		return o.rawLane(ctx, a, rec, sel.Lane)
 	}
-	err = o.list(ctx, a, rec, sel)
+	err = noneIsNo(show.List(ctx, &o.Options, rec, sel))
 	if err == exitCode(exitNo) && words.query != "" {
 		if _, _, named := a.opener().Path(ctx, words.query); named == nil {
 			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + term.ShellQuote(words.recordings[0]) + " " + term.ShellQuote(words.query) + "`")
@@ -159,9 +160,38 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	return err
 }
 
+// several lists several recordings together.
+func (o *showOptions) several(a *app, words *showWords, sel view.Selection) error {
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for _, arg := range words.recordings {
+		if arg == "@live" {
+			paths = append(paths, store.LivePaths(dir)...)
+			continue
+		}
+		path, err := a.find(arg)
+		if err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	return noneIsNo(show.Several(a.ctx, &o.Options, sel, dir, paths, words.all))
+}
+
+// noneIsNo returns the exit code of a listing that nothing matched.
+func noneIsNo(err error) error {
+	if errors.Is(err, show.ErrNone) {
+		return exitCode(exitNo)
+	}
+	return err
+}
+
 // hintLive prints which of several live recordings @live selects.
 func (a *app) hintLive(path string) {
-	if n := len(liveIn(filepath.Dir(path))); n > 1 {
+	if n := len(store.LivePaths(filepath.Dir(path))); n > 1 {
 		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap ls is:live` lists them, `mcptap show -f @live` follows all", n,
 			filepath.Base(path)))
 	}
@@ -176,30 +206,30 @@ func (o *showOptions) check(words *showWords) error {
 		}
 	}
 	switch {
-	case o.payload && (!o.json || o.byCall()):
+	case o.Payload && (!o.JSON || o.ByCall()):
 		return errors.New("--payload requires --json, and frames")
-	case o.curl && (number == 0 || o.raw || o.json || o.byCall()):
+	case o.curl && (number == 0 || o.raw || o.JSON || o.ByCall()):
 		return errors.New("--curl needs one frame number, and no --raw, --json or --calls")
-	case o.raw && o.json:
+	case o.raw && o.JSON:
 		return hint.With(errors.New("--raw and --json cannot be combined"), "use --json --payload for the bytes")
 	case o.raw && number == 0 && o.lane == "":
 		return hint.With(errors.New("--raw needs a frame number or a --lane"),
 			"to write all lanes, use `mcptap export`")
-	case o.raw && (words.query != "" || o.byCall() || words.several()):
+	case o.raw && (words.query != "" || o.ByCall() || words.several()):
 		return errors.New("--raw writes one frame or one lane of one recording")
-	case number > 0 && (o.follow || o.lane != "" || o.since != "" || o.until != ""):
+	case number > 0 && (o.Follow || o.lane != "" || o.Since != "" || o.Until != ""):
 		return errors.New("--follow, --lane, --since and --until cannot be used with a frame number")
-	case o.lane != "" && o.byCall():
+	case o.lane != "" && o.ByCall():
 		return hint.With(errors.New("--lane cannot be used with calls"),
 			"use the filter dir:to_client for calls by the server")
-	case o.tree && o.json:
+	case o.Tree && o.JSON:
 		return hint.With(errors.New("--tree and --json cannot be combined"), "use --calls --json")
 	}
 	return nil
 }
 
 // byCall reports whether calls are listed and not frames.
-func (o *showOptions) byCall() bool { return o.calls || o.tree }
+func (o *showOptions) byCall() bool { return o.Calls || o.Tree }
 
 // selection returns what the arguments select; its span depends on the recording.
 func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, err error) {
@@ -210,16 +240,16 @@ func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, e
 	if n := words.number; n > 0 {
 		sel.Ranges = []tap.Range{{From: n, To: n}}
 	}
-	if _, _, err = o.moments(a); err != nil || words.query == "" {
+	if err = o.CheckSpan(); err != nil || words.query == "" {
 		return sel, err
 	}
 	if sel.Filter, err = a.parseFilter(words.query); err != nil {
 		return sel, err
 	}
-	if o.follow && sel.Needs(filter.NeedFindings) {
+	if o.Follow && sel.Needs(filter.NeedFindings) {
 		return sel, hint.With(errors.New("--follow cannot filter by findings"), "omit --follow")
 	}
-	if o.follow && !o.byCall() && sel.Needs(filter.NeedFuture) {
+	if o.Follow && !o.ByCall() && sel.Needs(filter.NeedFuture) {
 		return sel, hint.With(errors.New("--follow cannot filter by later events, such as a cancellation or a missing response"),
 			"omit --follow, or add --calls")
 	}
@@ -231,11 +261,11 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	span, err := o.span(a, info)
+	span, err := o.Span(info)
 	if err != nil {
 		return err
 	}
-	for f, err := range recording.Read(ctx, rec, 0, o.follow) {
+	for f, err := range recording.Read(ctx, rec, 0, o.Follow) {
 		if err != nil {
 			return err
 		}
@@ -251,39 +281,18 @@ func (o *showOptions) rawLane(ctx context.Context, a *app, rec *store.Recording,
 	return ctx.Err()
 }
 
-// list prints the selected part of one recording.
-func (o *showOptions) list(ctx context.Context, a *app, rec *store.Recording, sel view.Selection) error {
-	info, err := rec.Info()
-	if err != nil {
-		return err
-	}
-	l, err := newLister(ctx, a, o, rec, info, sel, "")
-	if err != nil {
-		return err
-	}
-	if o.follow {
-		err = followOne(ctx, a, o, l)
-	} else {
-		err = l.all(ctx)
-	}
-	if err != nil {
-		return errors.Join(l.w.Flush(), err)
-	}
-	return l.verdict(ctx, a)
-}
-
 // showOne shows a frame in full, and the response if it is a request.
 func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording, number uint64) error {
-	one, err := a.findOne(ctx, rec, number, o.diff)
+	one, err := a.findOne(ctx, rec, number, o.Diff)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
-	if o.json {
+	if o.JSON {
 		err = one.WriteJSON(w)
 	} else {
 		err = one.Print(a.printer(w))
-		if err == nil && o.diff && one.Delta == nil {
+		if err == nil && o.Diff && one.Delta == nil {
 			_, err = fmt.Fprintln(w, "no earlier response to the same method, tool, prompt or resource")
 		}
 	}
@@ -301,7 +310,7 @@ func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording,
 	if err != nil {
 		return err
 	}
-	err = listing.PrintTwo(a.printer(w), &before.Frame, &after.Frame, o.json)
+	err = listing.PrintTwo(a.printer(w), &before.Frame, &after.Frame, o.JSON)
 	x, okX := before.Responses[0]
 	y, okY := after.Responses[0]
 	if err == nil && okX && okY && x.Request.Seq == from && y.Request.Seq == to {
@@ -310,7 +319,7 @@ func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording,
 			g, err = rec.Frame(y.Message.Seq)
 		}
 		if err == nil {
-			err = listing.PrintTwo(a.printer(w), &f, &g, o.json)
+			err = listing.PrintTwo(a.printer(w), &f, &g, o.JSON)
 		}
 	}
 	return errors.Join(err, w.Flush())

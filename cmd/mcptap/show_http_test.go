@@ -193,11 +193,11 @@ func TestShowClientHungUp(t *testing.T) {
 	}
 	put(4*time.Minute, 4, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":4,"result":{}}`))
 	path := record(t, frames)
-	if text := strings.Join(show(t, path, "--calls", "is:late"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
+	if text := strings.Join(showLines(t, path, "--calls", "is:late"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
 		t.Errorf("the late response is not marked:\n%s", text)
 	}
 	for _, args := range [][]string{{"--calls"}, {}} {
-		text := strings.Join(show(t, path, args...), "\n")
+		text := strings.Join(showLines(t, path, args...), "\n")
 		for _, want := range []string{"the client reset the connection after 10.0s", "the client hung up after 10.0s", "the stream ended without the response after 10.0s"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is missing:\n%s", want, text)
@@ -260,7 +260,7 @@ func TestShowHTTPWithoutResponse(t *testing.T) {
 			tap.Frame{Lane: tap.Lifecycle, Exchange: 2, At: time.Hour, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/"}.Encode()})
 		path := record(t, frames)
 		find := func(pattern string, args ...string) {
-			text := strings.Join(show(t, path, args...), "\n")
+			text := strings.Join(showLines(t, path, args...), "\n")
 			if !regexp.MustCompile("(?m)" + pattern).MatchString(text) {
 				t.Errorf("%s: %q is missing in %q:\n%s", c.name, pattern, args, text)
 			}
@@ -298,7 +298,7 @@ func TestShowHTTPSSEBody(t *testing.T) {
 		{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
 	})
 	path := record(t, frames)
-	if text := strings.Join(show(t, path, "--calls"), "\n"); !strings.Contains(text, "… unanswered") {
+	if text := strings.Join(showLines(t, path, "--calls"), "\n"); !strings.Contains(text, "… unanswered") {
 		t.Errorf("the response may still come:\n%s", text)
 	}
 	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNo {

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,13 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/internal/hint"
-	"github.com/mcptap/mcptap/internal/term"
-	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/internal/show"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
-	"github.com/mcptap/mcptap/tap/session"
-	"github.com/mcptap/mcptap/tap/view"
 )
 
 // showWords are the arguments of show, sorted.
@@ -56,12 +48,12 @@ func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 		}
 	}
 	n := 1
-	for n < len(args) && o.follow && a.isRecording(args[n]) {
+	for n < len(args) && o.Follow && a.isRecording(args[n]) {
 		n++
 	}
 	w := &showWords{recordings: args[:n]}
 	for _, rec := range w.recordings {
-		w.all = w.all || o.follow && rec == "@live"
+		w.all = w.all || o.Follow && rec == "@live"
 	}
 	rest := args[n:]
 	if len(rest) == 0 {
@@ -71,7 +63,7 @@ func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 		return nil, hint.With(fmt.Errorf("show has no flag %s", rest[0]), fewerHint)
 	}
 	for len(rest) > 0 {
-		ranges, ok, err := parseRanges(rest[:1])
+		ranges, ok, err := show.ParseRanges(rest[:1])
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +73,7 @@ func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 		w.ranges, rest = append(w.ranges, ranges...), rest[1:]
 	}
 	w.query = strings.Join(rest, " ")
-	if one := args[n]; w.query == "" && len(w.ranges) == 1 && w.ranges[0].From == w.ranges[0].To && !o.byCall() && !strings.ContainsAny(one, ".-") {
+	if one := args[n]; w.query == "" && len(w.ranges) == 1 && w.ranges[0].From == w.ranges[0].To && !o.ByCall() && !strings.ContainsAny(one, ".-") {
 		w.number, w.ranges = w.ranges[0].From, nil
 	}
 	return w, nil
@@ -106,50 +98,6 @@ func (a *app) isRecording(arg string) bool {
 	}
 	_, _, err = store.Resolve(dir, arg)
 	return err == nil
-}
-
-// parseRanges reads numbers of frames: 17, #17, 17-30, 17..30, 17.., ..30, with commas or
-// spaces between. It is false when some word is not one of these.
-func parseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
-	for _, word := range words {
-		for _, s := range strings.Split(word, ",") {
-			from, to, isRange := strings.Cut(s, "..")
-			if !isRange && strings.TrimPrefix(s, "-") == s {
-				from, to, isRange = strings.Cut(s, "-")
-			}
-			from, to = strings.TrimPrefix(from, "#"), strings.TrimPrefix(to, "#")
-			if from+to == "" || strings.Trim(from+to, "0123456789") != "" {
-				return nil, false, nil
-			}
-			r := tap.Range{From: 1, To: math.MaxUint64}
-			if from != "" {
-				r.From, err = frameNumber(from)
-			}
-			if err == nil && to != "" {
-				r.To, err = frameNumber(to)
-			}
-			if !isRange {
-				r.To = r.From
-			}
-			if err == nil && r.From > r.To {
-				err = fmt.Errorf("%s: there are no frames from %d to %d", term.Quote(word), r.From, r.To)
-			}
-			if err != nil {
-				return nil, false, err
-			}
-			ranges = append(ranges, r)
-		}
-	}
-	return ranges, true, nil
-}
-
-func frameNumber(s string) (uint64, error) {
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil || n == 0 {
-		return 0, hint.With(fmt.Errorf("invalid frame number %s", term.Quote(s)),
-			"the first column of `mcptap show REC` has them; to search for it as text: '\""+s+"\"'")
-	}
-	return n, nil
 }
 
 // parseFilter compiles a query. What is wrong with it is shown under it.
@@ -214,13 +162,6 @@ func unmark(cmd *cobra.Command, args []string) {
 	})
 }
 
-const (
-	// seenFrames limits the frames read to complete the values of a filter, seenValues
-	// the values of each kind.
-	seenFrames = 20_000
-	seenValues = 100
-)
-
 // completeShow offers the ids of recordings to the shell, and then what a filter
 // is made of: keys, and the values that the recording has.
 func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -230,7 +171,9 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 	word := strings.TrimPrefix(prefix, wordMark)
 	var seen filter.Seen
 	if strings.Contains(word, ":") {
-		seen = a.seen(cmd.Context(), args[0])
+		if path, _, err := a.opener().Path(cmd.Context(), args[0]); err == nil {
+			seen = show.Seen(cmd.Context(), path)
+		}
 	}
 	directive := cobra.ShellCompDirectiveNoFileComp
 	var out []string
@@ -248,45 +191,4 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 		out = append(out, text)
 	}
 	return out, directive
-}
-
-// seen returns the values in the beginning of a recording, the most frequent first. It
-// returns none if there is no such recording.
-func (a *app) seen(ctx context.Context, arg string) (s filter.Seen) {
-	path, _, err := a.opener().Path(ctx, arg)
-	if err != nil {
-		return s
-	}
-	rec, err := store.Open(path)
-	if err != nil {
-		return s
-	}
-	tracker := &session.Tracker{}
-	var items []filter.Item
-	counts := [4]map[string]int{{}, {}, {}, {}}
-	n := 0
-	for f, err := range recording.Read(ctx, rec, 0, false) {
-		if n++; err != nil || n > seenFrames {
-			break
-		}
-		r := tracker.Add(&f)
-		items = view.Items(items[:0], r)
-		for i := range items {
-			it := &items[i]
-			for k, v := range [4]string{it.Method, it.Tool, it.Prompt, it.URI} {
-				if _, known := counts[k][v]; v != "" && (known || len(counts[k]) < 10*seenValues) {
-					counts[k][strings.Clone(v)]++
-				}
-			}
-		}
-	}
-	return filter.Seen{Methods: frequent(counts[0]), Tools: frequent(counts[1]), Prompts: frequent(counts[2]),
-		URIs: frequent(counts[3]), Rules: ruleIDs()}
-}
-
-func frequent(counts map[string]int) []string {
-	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
-	})
-	return all[:min(len(all), seenValues)]
 }

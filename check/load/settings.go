@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"bytes"
@@ -13,16 +13,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-// settingsFile is the name of the file with settings of `check`, beside the lock or, without
+// SettingsFile is the name of the file with settings of `check`, beside the lock or, without
 // one, in the current directory.
-const settingsFile = ".mcptap.yaml"
+const SettingsFile = ".mcptap.yaml"
 
 // checkSettings are the flags of `check` that the file may set. Those with true name files,
 // relative to it.
@@ -30,15 +30,16 @@ var checkSettings = map[string]bool{
 	"rule": false, "no-rule": false, "expect": false, "forbid": false, "fail-on": false, "locked": false, "lock": true, "baseline": true,
 }
 
-// settings sets the flags that the file of settings has and the command line does not.
-func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
-	dir := filepath.Dir(o.lock) // "." without one
-	name := filepath.Join(dir, settingsFile)
+// Settings sets the flags that the file of settings has and the command line does not. The file
+// is in the directory of the lock, "" for none.
+func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
+	dir := filepath.Dir(lock) // "." without one
+	name := filepath.Join(dir, SettingsFile)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	data, err := readSmall(name)
-	var file, flags map[string]yaml.Node
+	data, err := ReadSmall(name)
+	var file, values map[string]yaml.Node
 	if err == nil {
 		d := yaml.NewDecoder(bytes.NewReader(data))
 		if err = d.Decode(&file); err == nil && d.Decode(new(any)) != io.EOF {
@@ -54,7 +55,7 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		if key != "check" {
 			return fmt.Errorf("%s: unknown key %s (want check)", term.Quote(name), term.Quote(key))
 		}
-		err = value.Decode(&flags)
+		err = value.Decode(&values)
 	}
 	var wrong *yaml.TypeError
 	if errors.As(err, &wrong) {
@@ -64,20 +65,20 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 		return fmt.Errorf("%s: %w", term.Quote(name), err)
 	}
 	var used []string
-	for _, key := range slices.Sorted(maps.Keys(flags)) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		isFile, known := checkSettings[key]
 		if !known {
 			return hint.With(fmt.Errorf("%s: unknown setting %s", term.Quote(name), term.Quote(key)), "want "+strings.Join(slices.Sorted(maps.Keys(checkSettings)), ", "))
 		}
-		if cmd.Flags().Changed(key) {
+		if flags.Changed(key) {
 			continue
 		}
-		value := flags[key]
-		values := []*yaml.Node{&value}
+		value := values[key]
+		list := []*yaml.Node{&value}
 		if value.Kind == yaml.SequenceNode {
-			values = value.Content
+			list = value.Content
 		}
-		for _, v := range values {
+		for _, v := range list {
 			text := v.Value
 			if v.Kind != yaml.ScalarNode || v.Tag == "!!null" || v.Value == "" {
 				return fmt.Errorf("%s: line %d: %s must be a value or a list of values, and not empty", term.Quote(name), v.Line, key)
@@ -89,14 +90,14 @@ func (o *checkOptions) settings(a *app, cmd *cobra.Command) error {
 			if isFile && text != "" && !filepath.IsAbs(text) {
 				text = filepath.Join(dir, text)
 			}
-			if err := cmd.Flags().Set(key, text); err != nil { // locked is the only one that is no text
+			if err := flags.Set(key, text); err != nil { // locked is the only one that is no text
 				return fmt.Errorf("%s: line %d: %s must be true or false", term.Quote(name), v.Line, key)
 			}
 		}
 		used = append(used, key)
 	}
 	if len(used) > 0 {
-		a.say(fmt.Sprintf("%s sets %s", name, strings.Join(used, ", ")))
+		say(fmt.Sprintf("%s sets %s", name, strings.Join(used, ", ")))
 	}
 	return nil
 }

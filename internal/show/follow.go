@@ -1,15 +1,11 @@
-package main
+package show
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/recording"
@@ -20,8 +16,8 @@ import (
 )
 
 const (
-	// joinPause is the poll interval for new recordings.
-	joinPause = 200 * time.Millisecond
+	// JoinPause is the poll interval for new recordings.
+	JoinPause = 200 * time.Millisecond
 	// waitPause is the poll interval for calls that are selected because they wait.
 	waitPause = 200 * time.Millisecond
 	// arrivals is how many frames of all recordings are buffered to be sorted.
@@ -32,8 +28,7 @@ const (
 // between reads; one goroutine does everything else.
 type several struct {
 	ctx     context.Context
-	a       *app
-	o       *showOptions
+	o       *Options
 	sel     view.Selection
 	in      chan arrival
 	open    []*followed
@@ -72,28 +67,14 @@ func (x *arrival) compare(y *arrival) int {
 	return x.from.start.Add(x.frame.At).Compare(y.from.start.Add(y.frame.At))
 }
 
-func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords, sel view.Selection) error {
+// Several lists recordings together, by the wall clock, and then what comes. With all, it also
+// follows recordings in dir that begin later. It returns [ErrNone] if nothing matched.
+func Several(ctx context.Context, o *Options, sel view.Selection, dir string, paths []string, all bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &several{ctx: ctx, a: a, o: o, sel: sel, in: make(chan arrival, arrivals)}
-	dir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	var paths []string
-	for _, arg := range words.recordings {
-		if arg == "@live" {
-			paths = append(paths, liveIn(dir)...)
-			continue
-		}
-		path, err := a.find(arg)
-		if err != nil {
-			return err
-		}
-		paths = append(paths, path)
-	}
+	s := &several{ctx: ctx, o: o, sel: sel, in: make(chan arrival, arrivals)}
 	if len(paths) == 0 {
-		a.say("no recording in " + dir + " is live; waiting for one to start")
+		o.Say("no recording in " + dir + " is live; waiting for one to start")
 	}
 	for _, path := range paths {
 		if err := s.join(path); err != nil {
@@ -107,43 +88,31 @@ func followSeveral(ctx context.Context, a *app, o *showOptions, words *showWords
 		return err
 	}
 	var poll <-chan time.Time
-	if words.all {
-		tick := time.NewTicker(joinPause)
+	if all {
+		tick := time.NewTicker(JoinPause)
 		defer tick.Stop()
 		poll = tick.C
 	}
 	if err := s.run(dir, poll); err != nil {
 		return err
 	}
-	if !s.began && (sel.Picks() || o.since != "" || o.until != "") {
-		a.say("nothing matched")
-		return exitCode(exitNo)
+	if !s.began && (sel.Picks() || o.Since != "" || o.Until != "") {
+		o.Say("nothing matched")
+		return ErrNone
 	}
 	return nil
 }
 
 // followOne follows one recording.
-func followOne(ctx context.Context, a *app, o *showOptions, l *lister) error {
+func followOne(ctx context.Context, o *Options, l *lister) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &several{ctx: ctx, a: a, o: o, sel: l.Selection, in: make(chan arrival, arrivals)}
+	s := &several{ctx: ctx, o: o, sel: l.Selection, in: make(chan arrival, arrivals)}
 	s.open = []*followed{{lister: l, more: true}}
 	if err := s.start(s.open); err != nil {
 		return err
 	}
 	return s.run("", nil)
-}
-
-// liveIn returns the recordings in a directory that are being written. It opens
-// none of them.
-func liveIn(dir string) (paths []string) {
-	queues, _ := fs.Glob(os.DirFS(dir), "*"+store.Ext+store.QueueExt)
-	for _, q := range queues {
-		if path := filepath.Join(dir, strings.TrimSuffix(q, store.QueueExt)); store.IsLive(path) {
-			paths = append(paths, path)
-		}
-	}
-	return paths
 }
 
 // join adds a recording, once.
@@ -163,7 +132,7 @@ func (s *several) join(path string) error {
 	if slices.ContainsFunc(s.open, func(f *followed) bool { return f.label == label }) {
 		label = info.Header.ID
 	}
-	l, err := newLister(s.ctx, s.a, s.o, rec, info, s.sel, label)
+	l, err := newLister(s.ctx, s.o, rec, info, s.sel, label)
 	if err != nil {
 		return err
 	}
@@ -241,7 +210,7 @@ func (s *several) follow(ctx context.Context, f *followed, after uint64) {
 // when to look for new recordings.
 func (s *several) run(dir string, poll <-chan time.Time) error {
 	var wait <-chan time.Time
-	if s.o.byCall() && s.sel.Needs(filter.NeedWait) {
+	if s.o.ByCall() && s.sel.Needs(filter.NeedWait) {
 		tick := time.NewTicker(waitPause)
 		defer tick.Stop()
 		wait = tick.C
@@ -258,7 +227,7 @@ func (s *several) run(dir string, poll <-chan time.Time) error {
 			}
 		case <-poll:
 			n := len(s.open)
-			for _, path := range liveIn(dir) {
+			for _, path := range store.LivePaths(dir) {
 				if err := s.join(path); err != nil {
 					return err
 				}

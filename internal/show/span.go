@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"errors"
@@ -85,42 +85,42 @@ func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 }
 
 // moments returns the values of --since and --until, nil if not given.
-func (o *showOptions) moments(a *app) (since, until *moment, err error) {
-	if o.since != "" {
-		if since, err = parseMoment("since", o.since, a.zone); err != nil {
+func (o *Options) moments() (since, until *moment, err error) {
+	if o.Since != "" {
+		if since, err = parseMoment("since", o.Since, o.Zone); err != nil {
 			return nil, nil, err
 		}
 	}
-	if o.until != "" {
-		until, err = parseMoment("until", o.until, a.zone)
+	if o.Until != "" {
+		until, err = parseMoment("until", o.Until, o.Zone)
 	}
 	return since, until, err
 }
 
-// span returns the span of --since and --until in a recording.
-func (o *showOptions) span(a *app, info store.Info) (view.Span, error) {
-	info.ExtendLive(a.now())
+// Span returns the span of --since and --until in a recording.
+func (o *Options) Span(info store.Info) (view.Span, error) {
+	info.ExtendLive(o.Now())
 	s := view.Whole
-	since, until, err := o.moments(a)
+	since, until, err := o.moments()
 	switch {
 	case err != nil || since == nil:
 	case since.seq > 0:
 		s.First = since.seq
 	default:
-		s.First, s.From = 1, since.offsetIn(&info, a.zone)
+		s.First, s.From = 1, since.offsetIn(&info, o.Zone)
 	}
 	switch {
 	case err != nil || until == nil:
 	case until.seq > 0:
 		s.Last = until.seq
 	default:
-		s.To = until.offsetIn(&info, a.zone)
+		s.To = until.offsetIn(&info, o.Zone)
 		if until.unit > 0 {
 			s.To += until.unit - 1
 		}
 	}
 	if err == nil && since == nil && s.To < 0 {
-		err = fmt.Errorf("--until %s is before the start of the recording", o.until)
+		err = fmt.Errorf("--until %s is before the start of the recording", o.Until)
 	}
 	if err == nil && (s.From > s.To || s.First > s.Last) {
 		err = errors.New("--until is before --since")

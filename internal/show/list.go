@@ -1,10 +1,12 @@
-package main
+// Package show lists the selected frames or calls of recordings, also while they are made.
+package show
 
 import (
 	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/check/load"
 	"github.com/mcptap/mcptap/internal/listing"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -21,6 +24,64 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
+// ErrNone is the error of a listing that nothing matched. What is wrong was reported.
+var ErrNone = errors.New("nothing matched")
+
+// Options are what is listed of recordings, and how.
+type Options struct {
+	Calls, Tree  bool // list calls, not frames
+	Stderr, Diff bool
+	HTTP         bool // also connections, heads, ends and comments
+	Follow       bool
+	Since, Until string // moments, "" for none
+
+	JSON, Payload bool
+	Out           io.Writer
+	Printer       func(io.Writer) *term.Printer // of lines for Out
+	Zone          *time.Location
+	Now           func() time.Time
+	Say           func(string) // reports on stderr
+}
+
+// ByCall reports whether calls are listed and not frames.
+func (o *Options) ByCall() bool { return o.Calls || o.Tree }
+
+// CheckSpan reports what is wrong with Since and Until.
+func (o *Options) CheckSpan() error {
+	_, _, err := o.moments()
+	return err
+}
+
+// List lists the selected part of one recording. It returns [ErrNone] if nothing matched.
+func List(ctx context.Context, o *Options, rec *store.Recording, sel view.Selection) error {
+	info, err := rec.Info()
+	if err != nil {
+		return err
+	}
+	l, err := newLister(ctx, o, rec, info, sel, "")
+	if err != nil {
+		return err
+	}
+	if o.Follow {
+		err = followOne(ctx, o, l)
+	} else {
+		err = l.all(ctx)
+	}
+	if err != nil {
+		return errors.Join(l.w.Flush(), err)
+	}
+	return l.verdict(ctx)
+}
+
+// SayRules reports what the rules require that a filter names.
+func SayRules(say func(string), query string) {
+	for _, id := range filter.Values(query, "rule") {
+		if r := check.Lookup(strings.ToLower(id)); r != nil {
+			say(r.ID + ": " + r.Text)
+		}
+	}
+}
+
 // firstLines is the number of items that are flushed one by one, so that the first page
 // appears at once even if matches are rare.
 const firstLines = 100
@@ -28,7 +89,7 @@ const firstLines = 100
 // A lister prints the selected part of one recording.
 type lister struct {
 	*view.Listing
-	o     *showOptions
+	o     *Options
 	label string // set if there are several recordings
 	rec   *store.Recording
 	now   func() time.Time
@@ -41,17 +102,17 @@ type lister struct {
 	partial bool   // not all frames were read
 }
 
-func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording, info store.Info, sel view.Selection,
+func newLister(ctx context.Context, o *Options, rec *store.Recording, info store.Info, sel view.Selection,
 	label string) (*lister, error) {
 	var err error
-	if sel.Span, err = o.span(a, info); err != nil {
+	if sel.Span, err = o.Span(info); err != nil {
 		return nil, err
 	}
-	l := &lister{o: o, label: label, rec: rec, now: a.now, start: info.Header.Start, last: math.MaxUint64,
-		w: bufio.NewWriterSize(a.stdout, 32<<10)}
+	l := &lister{o: o, label: label, rec: rec, now: o.Now, start: info.Header.Start, last: math.MaxUint64,
+		w: bufio.NewWriterSize(o.Out, 32<<10)}
 	opt := view.Options{
-		Calls: o.byCall(), Flat: o.json, Diff: o.diff, Stderr: o.stderr, Plumbing: o.http || o.json,
-		Follow: o.follow, FollowFrom: info.Frames,
+		Calls: o.ByCall(), Flat: o.JSON, Diff: o.Diff, Stderr: o.Stderr, Plumbing: o.HTTP || o.JSON,
+		Follow: o.Follow, FollowFrom: info.Frames,
 	}
 	if info.Status == store.Live {
 		opt.Now = func() time.Duration { return l.now().Sub(l.start) }
@@ -59,17 +120,17 @@ func newLister(ctx context.Context, a *app, o *showOptions, rec *store.Recording
 	opt.Body = func(head *tap.Frame) string { return bodyAfter(rec, head) }
 	l.Listing = view.NewListing(sel, opt)
 	if sel.Needs(filter.NeedFindings) {
-		if !o.json {
-			sayRules(a, sel.Filter.String())
+		if !o.JSON {
+			SayRules(o.Say, sel.Filter.String())
 		}
 		if l.Findings, err = load.Findings(ctx, rec, info.Frames); err != nil {
 			return nil, err
 		}
 	}
-	l.out = l.printer(a, info)
-	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.follow) && !o.byCall()
-	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.json
-	if future || sessions && info.Header.Transport == "http" && !o.follow {
+	l.out = l.printer(info)
+	future := (sel.Needs(filter.NeedFuture) || sel.Needs(filter.NeedWait) && !o.Follow) && !o.ByCall()
+	sessions := sel.Session > 0 || sel.Needs(filter.NeedSession) || o.JSON
+	if future || sessions && info.Header.Transport == "http" && !o.Follow {
 		return l, l.lookAhead(ctx, future)
 	}
 	return l, nil
@@ -92,26 +153,26 @@ func bodyAfter(rec *store.Recording, head *tap.Frame) string {
 	return ""
 }
 
-func (l *lister) printer(a *app, info store.Info) listing.Printer {
-	if l.o.json {
+func (l *lister) printer(info store.Info) listing.Printer {
+	if l.o.JSON {
 		p := &listing.JSON{W: l.w, Ended: l.Ended}
 		if l.label != "" {
 			p.Recording = info.Header.ID
 		}
-		if l.o.payload {
+		if l.o.Payload {
 			p.Payload = l.rec
 		}
 		return p
 	}
-	when := listing.Clock(info.Header.Start, a.zone)
-	if l.o.byCall() {
-		calls := listing.NewCalls(a.printer(l.w), info, l.o.tree)
-		calls.Ended, calls.Follow = l.Ended, l.o.follow
+	when := listing.Clock(info.Header.Start, l.o.Zone)
+	if l.o.ByCall() {
+		calls := listing.NewCalls(l.o.Printer(l.w), info, l.o.Tree)
+		calls.Ended, calls.Follow = l.Ended, l.o.Follow
 		calls.WithLabel(l.label, when)
 		return calls
 	}
-	info.ExtendLive(a.now())
-	frames := listing.NewFrames(a.printer(l.w), info)
+	info.ExtendLive(l.o.Now())
+	frames := listing.NewFrames(l.o.Printer(l.w), info)
 	frames.Findings = l.Findings
 	frames.WithLabel(l.label, when)
 	return frames
@@ -172,7 +233,7 @@ func (l *lister) print(items []view.Item) error {
 		if err := l.out.Item(&items[i]); err != nil {
 			return err
 		}
-		if l.printed++; l.printed < firstLines || l.o.follow { // a person may be waiting for it
+		if l.printed++; l.printed < firstLines || l.o.Follow { // a person may be waiting for it
 			if err := l.w.Flush(); err != nil {
 				return err
 			}
@@ -194,7 +255,7 @@ func (l *lister) finish(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return errors.Join(l.w.Flush(), err)
 	}
-	if l.o.json || l.printed > 0 || l.All() || l.Waits() {
+	if l.o.JSON || l.printed > 0 || l.All() || l.Waits() {
 		return errors.Join(l.out.End(l.summary(info)), l.w.Flush())
 	}
 	return nil // like grep; verdict reports that nothing matched
@@ -213,7 +274,7 @@ func (l *lister) finishCalls(info store.Info) error {
 // summary returns the summary of the listing.
 func (l *lister) summary(info store.Info) *listing.Summary {
 	s := &listing.Summary{Summary: l.Summary(), Info: info, Selected: !l.All(), Pending: l.Pending(), Label: l.label,
-		ByCall: l.o.byCall(), Partial: l.partial}
+		ByCall: l.o.ByCall(), Partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)
 		if info.Status != store.Live || x.Over {
@@ -228,12 +289,12 @@ func (l *lister) summary(info store.Info) *listing.Summary {
 }
 
 // verdict returns exit code 1 if nothing matched.
-func (l *lister) verdict(ctx context.Context, a *app) error {
+func (l *lister) verdict(ctx context.Context) error {
 	if l.All() || l.printed > 0 || l.Waits() {
 		return nil
 	}
 	what := "frame"
-	if l.o.byCall() {
+	if l.o.ByCall() {
 		what = "call"
 	}
 	info, err := l.rec.Info()
@@ -253,20 +314,20 @@ func (l *lister) verdict(ctx context.Context, a *app) error {
 		}
 	case l.Picks() && l.Ranges[0].From > info.Frames:
 		text = "no such frame: " + size
-	case l.Picks() && l.o.byCall() && l.Session == 0 && len(l.Ranges) == 1 && l.Ranges[0].From == l.Ranges[0].To:
+	case l.Picks() && l.o.ByCall() && l.Session == 0 && len(l.Ranges) == 1 && l.Ranges[0].From == l.Ranges[0].To:
 		text = fmt.Sprintf("frame %d belongs to no call", l.Ranges[0].From)
 	case l.Picks():
 		text = "no such " + what
 	}
-	a.say(text)
+	l.o.Say(text)
 	if l.Filter != nil {
-		near := filter.Suggest(l.Filter.String(), a.seen(ctx, l.rec.Path()))
+		near := filter.Suggest(l.Filter.String(), Seen(ctx, l.rec.Path()))
 		switch {
 		case near != "":
-			a.say("hint: did you mean " + near + "?")
+			l.o.Say("hint: did you mean " + near + "?")
 		case slices.ContainsFunc(filter.Values(l.Filter.String(), "rule"), func(id string) bool { return check.Lookup(strings.ToLower(id)) == nil }):
-			a.say("hint: " + hintRules)
+			l.o.Say("hint: " + load.HintRules)
 		}
 	}
-	return exitCode(exitNo)
+	return ErrNone
 }
