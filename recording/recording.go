@@ -157,6 +157,12 @@ func TextSession(arg string) (name string, session int, ok bool) {
 	return name, session, err == nil && IsText(name)
 }
 
+// IsDir reports whether a path names a directory.
+func IsDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // IsText reports whether a file is not a recording. Recordings have zero bytes near
 // their start, texts have none. A file that cannot be read is a text, so that reading it
 // reports the error.

@@ -167,7 +167,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 			return err
 		}
 	}
-	switch dirs := [2]bool{isDir(first), isDir(second)}; {
+	switch dirs := [2]bool{recording.IsDir(first), recording.IsDir(second)}; {
 	case dirs[0] && dirs[1]:
 		if len(o.baselines) > 0 {
 			err = errors.New("--baseline cannot be used with directories")
@@ -182,7 +182,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 	if err != nil {
 		return err
 	}
-	if err := checkOnly(d.Only, o.only); err != nil {
+	if err := d.Only.Check(); err != nil {
 		return err
 	}
 	if err := o.write(a, &set, nil); err != nil {
@@ -236,14 +236,6 @@ func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer
 	return recording.WriteFile(o.out, func(w io.Writer) error { return to(&term.Printer{W: w}) })
 }
 
-// checkOnly returns an error if --only was given and no frame matched it.
-func checkOnly(only *load.Only, text string) error {
-	if only == nil || only.Matched {
-		return nil
-	}
-	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
-}
-
 // parseOnly reads --only.
 func (a *app) parseOnly(text string) (*load.Only, error) {
 	frames, ok, err := show.ParseRanges(strings.Fields(text))
@@ -251,11 +243,11 @@ func (a *app) parseOnly(text string) (*load.Only, error) {
 	case err != nil:
 		return nil, fmt.Errorf("--only: %w", err)
 	case ok && len(frames) > 0:
-		return &load.Only{Frames: frames}, nil
+		return &load.Only{Frames: frames, Text: text}, nil
 	}
 	f, err := a.parseFilter(text)
 	if err == nil {
 		err = checkload.WithoutFindings(f)
 	}
-	return &load.Only{Filter: f}, err
+	return &load.Only{Filter: f, Text: text}, err
 }

@@ -4,26 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcptap/mcptap/diff"
 	"github.com/mcptap/mcptap/diff/load"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	safe "github.com/mcptap/mcptap/internal/term/escape"
-	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
-	replayreport "github.com/mcptap/mcptap/replay/report"
-	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/replay/run"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
-	"github.com/mcptap/mcptap/tap/session"
 )
 
 const replayLong = `Plays the client of a recorded session against a live server, records the new session,
@@ -177,138 +173,25 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	opt.Check = ctx.Err
-	r := replayer{o: o, a: a, ctx: ctx, d: load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}, play: play}
+	r := run.Run{
+		Differ: load.Differ{Ctx: ctx, Open: a.open, Say: a.say, Opt: opt, Set: &set}, Play: play, Server: o.at, Label: o.label, Version: programVersion(),
+		Update: o.update, Yes: o.yes, NoSave: o.noSave, Baselines: o.diff.baselines, NeverFail: o.diff.failOn == "never", Format: o.diff.format,
+		Dir: a.dataDir, Ask: a.ask, Say: a.say, Out: a.stdout, Printer: a.printer,
+		Write: func(set *diffreport.Set, head func(*term.Printer) error) error { return o.diff.write(a, set, head) },
+		Warn:  func(opt *diff.Options) { o.diff.warn(a, opt) },
+	}
 	if o.diff.only != "" {
-		if r.d.Only, err = a.parseOnly(o.diff.only); err != nil {
+		if r.Differ.Only, err = a.parseOnly(o.diff.only); err != nil {
 			return err
 		}
 	}
-	if r.edits, err = parseEdits(o.set); err != nil {
+	if r.Edits, err = run.ParseEdits(o.set); err != nil {
 		return err
 	}
-	if len(r.edits) > 0 {
-		r.chosen, r.play.Edit = map[session.Ref]*resent{}, r.edited
-	}
-	if err := r.read(name); err != nil {
-		return err
-	}
-	if err := r.perform(command); err != nil {
-		return err
-	}
-	r.plan = nil // the comparison needs the memory
-	if len(r.edits) > 0 {
-		err = r.writeResent()
-	} else {
-		err = r.report(&set)
-	}
-	return errors.Join(err, r.forget())
-}
-
-// differs reports whether the recordings differ.
-func (r *replayer) differs(set *diffreport.Set) bool {
-	for _, x := range set.Reports {
-		if _, any := x.Worst(); any {
-			return true
-		}
-	}
-	return len(set.Unpaired) > 0
-}
-
-// report compares the two recordings and writes the report.
-func (r *replayer) report(set *diffreport.Set) error {
-	r.d.Only = nil // the calls were chosen in the first one
-	r.d.Opt.Lost = replayreport.Lost(r.notes)
-	made, err := r.d.Load(r.made)
-	if err != nil {
-		return err
-	}
-	if r.o.noSave { // its id will lead nowhere
-		made.Name = "replay of " + r.from.Name
-	}
-	bs, err := r.d.Sessions(made)
-	if err != nil {
-		return err
-	}
-	more, err := r.d.Baselines(r.o.diff.baselines)
-	if err != nil {
-		return err
-	}
-	if err := r.d.Pairs(r.old, bs, more); err != nil {
-		return err
-	}
-	if err := r.o.diff.write(r.a, set, r.head()); err != nil {
-		return err
-	}
-	r.o.diff.warn(r.a, &r.d.Opt)
-	if r.o.update && r.differs(set) {
-		return r.update()
-	}
-	if set.Failed() || r.o.diff.failOn != "never" && r.cut() {
+	if err = r.Do(name, command); errors.Is(err, run.ErrNo) {
 		return exitCode(exitNo)
 	}
-	return nil
-}
-
-// cut reports whether the server exited before the session was complete, opened no
-// session, or spoke another revision than --revision. That is a failure whatever was
-// compared, because the other responses are unknown.
-func (r *replayer) cut() bool {
-	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
-		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent || n.Kind == client.NoteVersion ||
-			n.Kind == client.NoteRefused && (n.Method == "initialize" || n.Method == "server/discover")
-	})
-}
-
-// unanswered reports whether no request got a response: each such request has a note.
-func (r *replayer) unanswered() bool {
-	lost := 0
-	for _, n := range r.notes {
-		if (n.Kind == client.NoteTimeout || n.Kind == client.NoteRefused) && !strings.HasPrefix(n.Method, "notifications/") {
-			lost++
-		}
-	}
-	return lost > 0 && lost >= r.requests
-}
-
-// update replaces the old recording by the new one, if the user confirms. A text file
-// keeps its format; a recording keeps its id and its label. A partial replay replaces
-// nothing: it would destroy most of a recording that cannot be made again.
-func (r *replayer) update() error {
-	if r.cut() || r.unanswered() {
-		r.a.say("nothing was replaced: part of the session was not played, or the server sent no response")
-		return exitCode(exitNo)
-	}
-	if !r.o.yes && !r.a.ask("Replace "+safe.String(r.from.Name)+" by the new recording?") {
-		r.a.say("nothing was replaced")
-		return exitCode(exitNo)
-	}
-	made, err := store.Open(r.made)
-	if err != nil {
-		return err
-	}
-	made.SetMaxRaw(math.MaxInt64)
-	if r.from.Text {
-		err = recording.SaveText(r.ctx, r.arg, made)
-	} else {
-		err = r.rewriteRecording(made)
-	}
-	if err != nil {
-		return fmt.Errorf("--update: %w", err)
-	}
-	return store.Remove(r.made)
-}
-
-// rewriteRecording overwrites a recording with the new one.
-func (r *replayer) rewriteRecording(made *store.Recording) error {
-	info, err := made.Info()
-	if err != nil {
-		return err
-	}
-	h := info.Header
-	h.ID, h.Label = r.from.Info.Header.ID, r.from.Info.Header.Label
-	return recording.Save(r.from.Path, func(name string) error {
-		return recording.Copy(r.ctx, name, h, made, nil)
-	})
+	return err
 }
 
 // addServerURL adds the flags for a live server at a URL. usage is that of --to.

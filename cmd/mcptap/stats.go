@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ type statsSource struct {
 // unreadable ones in directories.
 func statsSources(a *app, args []string) (found []statsSource, leftOut int, err error) {
 	for _, arg := range args {
-		if isDir(arg) {
+		if recording.IsDir(arg) {
 			inside, unreadable, err := recordingsIn(a, arg)
 			if err != nil {
 				return nil, 0, err
@@ -165,11 +164,6 @@ func statsSources(a *app, args []string) (found []statsSource, leftOut int, err 
 		seen[key] = true
 		return again
 	}), leftOut, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // recordingsIn returns the recordings in a directory, oldest first, and those made of the

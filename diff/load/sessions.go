@@ -11,6 +11,7 @@ import (
 	"github.com/mcptap/mcptap/diff"
 	diffreport "github.com/mcptap/mcptap/diff/report"
 	"github.com/mcptap/mcptap/internal/hint"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
@@ -72,8 +73,17 @@ func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 type Only struct {
 	Filter *filter.Filter
 	Frames []tap.Range
+	Text   string // as it was typed
 	// Matched reports that a frame of a session matched.
 	Matched bool
+}
+
+// Check returns an error if no frame matched o, unless o is nil.
+func (o *Only) Check() error {
+	if o == nil || o.Matched {
+		return nil
+	}
+	return hint.With(fmt.Errorf("--only: no call matches %s", term.Quote(o.Text)), "`mcptap show REC --calls` lists the calls, `mcptap help filter` explains filters")
 }
 
 func (r *sessionReader) add(f *tap.Frame) error {

@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"bytes"
@@ -10,22 +10,22 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/jsonpath"
 	"github.com/mcptap/mcptap/internal/term"
-	safe "github.com/mcptap/mcptap/internal/term/escape"
-	replayreport "github.com/mcptap/mcptap/replay/report"
+	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/replay/report"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// An edit is a --set: a value for one place of a request.
-type edit struct {
+// An Edit is a --set: a value for one place of a request.
+type Edit struct {
 	path  jsonpath.Pattern
 	value json.RawMessage
 }
 
-// parseEdits reads --set. What is not JSON is a text.
-func parseEdits(args []string) (edits []edit, err error) {
+// ParseEdits reads --set. What is not JSON is a text.
+func ParseEdits(args []string) (edits []Edit, err error) {
 	for _, arg := range args {
 		path, value, ok := strings.Cut(arg, "=")
 		if !ok {
@@ -34,7 +34,7 @@ func parseEdits(args []string) (edits []edit, err error) {
 		if !strings.HasPrefix(path, "$") {
 			path = "$." + path
 		}
-		e := edit{value: json.RawMessage(value)}
+		e := Edit{value: json.RawMessage(value)}
 		if e.path, err = jsonpath.Parse(path); err == nil {
 			_, err = e.path.Set([]byte("{}"), []byte("0"))
 		}
@@ -46,7 +46,7 @@ func parseEdits(args []string) (edits []edit, err error) {
 			return nil, hint.With(err, "did you mean --set 'params"+strings.TrimPrefix(path, "$")+"=…'?")
 		}
 		if !json.Valid(e.value) {
-			if e.value, err = safe.JSON(value); err != nil {
+			if e.value, err = escape.JSON(value); err != nil {
 				return nil, err
 			}
 		}
@@ -65,14 +65,14 @@ type resent struct {
 }
 
 // edited makes of a request of the chosen calls the one to be sent.
-func (r *replayer) edited(call session.Ref, request []byte) []byte {
+func (r *Run) edited(call session.Ref, request []byte) []byte {
 	if r.chosen[call] == nil {
 		return request
 	}
-	for _, e := range r.edits {
+	for _, e := range r.Edits {
 		out, err := e.path.Set(request, e.value)
 		if err != nil {
-			r.a.say(fmt.Sprintf("--set: frame %d: %v", call.Seq, err))
+			r.Say(fmt.Sprintf("--set: frame %d: %v", call.Seq, err))
 			return request
 		}
 		request = out
@@ -85,7 +85,7 @@ func (r *replayer) edited(call session.Ref, request []byte) []byte {
 }
 
 // choose notes the calls that are to be changed, and their recorded responses.
-func (r *replayer) choose(e *session.Entry, marked bool) {
+func (r *Run) choose(e *session.Entry, marked bool) {
 	for _, p := range e.Parts {
 		if marked && p.Call != (session.Ref{}) && r.chosen[p.Call] == nil {
 			r.chosen[p.Call] = &resent{call: p.Call}
@@ -97,10 +97,10 @@ func (r *replayer) choose(e *session.Entry, marked bool) {
 }
 
 // find looks in the new recording for the responses to what was sent.
-func (r *replayer) find(made *load.Recording) error {
+func (r *Run) find(made *load.Recording) error {
 	var tracker session.Tracker
 	at := map[session.Ref]*resent{}
-	return made.Each(r.ctx, func(f *tap.Frame) error {
+	return made.Each(r.Differ.Ctx, func(f *tap.Frame) error {
 		e := tracker.Add(f)
 		for i := range e.Parts {
 			p := &e.Parts[i]
@@ -121,8 +121,8 @@ func (r *replayer) find(made *load.Recording) error {
 }
 
 // writeResent shows each response next to the recorded one.
-func (r *replayer) writeResent() error {
-	made, err := r.d.Load(r.made)
+func (r *Run) writeResent() error {
+	made, err := r.Differ.Load(r.made)
 	if err != nil {
 		return err
 	}
@@ -130,13 +130,13 @@ func (r *replayer) writeResent() error {
 		return err
 	}
 	if head := r.head(); head != nil {
-		if err := head(r.a.printer(r.a.stdout)); err != nil {
+		if err := head(r.Printer(r.Out)); err != nil {
 			return err
 		}
 	}
 	failed := len(r.resent) == 0
 	if failed {
-		r.a.say("--set: no call selected by --only was sent")
+		r.Say("--set: no call selected by --only was sent")
 	}
 	for _, x := range r.resent {
 		ok, err := r.writeOne(x, made)
@@ -146,15 +146,15 @@ func (r *replayer) writeResent() error {
 		failed = failed || !ok
 	}
 	if failed {
-		return exitCode(exitNo)
+		return ErrNo
 	}
 	return nil
 }
 
 // writeOne shows one of them, and reports whether the response is a success.
-func (r *replayer) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
-	one := replayreport.Resent{Call: x.call, Sent: x.sent, Recorded: x.recorded, Now: x.now}
-	if !r.o.noSave {
+func (r *Run) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
+	one := report.Resent{Call: x.call, Sent: x.sent, Recorded: x.recorded, Now: x.now}
+	if !r.NoSave {
 		one.In = r.id
 	}
 	if one.Then, err = payloadOf(r.from, x.recorded); err != nil {
@@ -163,10 +163,10 @@ func (r *replayer) writeOne(x *resent, made *load.Recording) (ok bool, err error
 	if one.Response, err = payloadOf(made, x.now); err != nil {
 		return false, err
 	}
-	if r.o.diff.format == jsonFormat {
-		return one.OK(), one.JSON(r.a.stdout)
+	if r.Format == "json" {
+		return one.OK(), one.JSON(r.Out)
 	}
-	return one.OK(), one.Text(r.a.printer(r.a.stdout))
+	return one.OK(), one.Text(r.Printer(r.Out))
 }
 
 // payloadOf loads a response, nil for none.
@@ -182,8 +182,8 @@ func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 }
 
 // forget removes the new recording.
-func (r *replayer) forget() error {
-	if !r.o.noSave {
+func (r *Run) forget() error {
+	if !r.NoSave {
 		return nil
 	}
 	return store.Remove(r.made)
