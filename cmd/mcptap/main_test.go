@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcptap/mcptap/internal/beside"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "4") // scripts wait for processes most of the time
 	testscript.Main(m, map[string]func(){
-		"mcptap":     func() { sendGrace = time.Minute; main() },
+		"mcptap":     func() { beside.SendGrace = time.Minute; main() },
 		"fakeserver": fakeServer,
 		"node":       fakeServer, // for the labels
 	})

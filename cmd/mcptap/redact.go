@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,13 +12,12 @@ import (
 
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
-	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
+	redactfile "github.com/mcptap/mcptap/redact/file"
 	redacting "github.com/mcptap/mcptap/redact/record"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
-	"github.com/mcptap/mcptap/tap/text"
 )
 
 const redactLong = `Copies a recording and replaces secrets by pseudonyms. Equal secrets get equal
@@ -102,11 +98,11 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	key, err := redactKey(o.key)
+	key, err := redactfile.Key(o.key)
 	if err != nil {
 		return err
 	}
-	opt, err := o.options("--rule")
+	opt, err := redactfile.Options("--rule", o.rules, o.emails)
 	if err != nil {
 		return err
 	}
@@ -117,124 +113,31 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 	}
 	r := redact.New(opt)
 	if o.check {
-		_, err = redactPass(ctx, src, r, redact.NewCopier(r))
+		err = redactfile.Find(ctx, src, r)
 	} else {
-		err = recording.Save(o.out, func(name string) error { return redactTo(ctx, name, src, r) })
+		err = recording.Save(o.out, func(name string) error { return redactfile.Copy(ctx, name, src, r) })
 	}
 	if err != nil {
 		return err
 	}
-	warnKept(a, r)
-	return o.report(a, r.Findings())
-}
-
-// maxKeptWarnings is the maximum number of warnings about words that stay.
-const maxKeptWarnings = 20
-
-// warnKept warns about rules that matched nothing, and about ordinary words that stay.
-func warnKept(a *app, r *redact.Redactor) {
-	for _, rule := range r.Unused() {
-		a.say("warning: --rule " + term.Quote(rule) + " matched nothing")
-	}
-	kept := r.Kept()
-	for i, f := range kept {
-		if i == maxKeptWarnings {
-			a.say(fmt.Sprintf("warning: %d more values stay elsewhere", len(kept)-i))
-			break
-		}
-		a.say(fmt.Sprintf("warning: %s: the value at %s may be an ordinary word and stays elsewhere, first in frame %d", safe.String(f.Rule), safe.String(f.Where), f.First))
-	}
-	if len(kept) > 0 {
-		a.say(`hint: --rule 'pattern:\bWORD\b' replaces a word everywhere`)
-	}
-}
-
-// options reads the rules of a flag.
-func (f *redactFlags) options(flag string) (redact.Options, error) {
-	opt := redact.Options{Emails: f.emails}
-	for _, text := range f.rules {
-		rule, err := redact.ParseRule(text)
-		if err != nil {
-			return opt, hint.With(fmt.Errorf("%s: %w", flag, err), "key:NAME, header:NAME, path:$.a.b or pattern:REGEX")
-		}
-		opt.Rules = append(opt.Rules, rule)
-	}
-	return opt, nil
-}
-
-// redactTo writes the redacted recording. It reads twice: a value named in one frame may
-// be unnamed in an earlier one.
-func redactTo(ctx context.Context, name string, src recording.Source, r *redact.Redactor) error {
-	c := redact.NewCopier(r)
-	info, err := redactPass(ctx, src, r, c)
-	if err != nil {
-		return err
-	}
-	r.Again()
-	header := r.Header(info.Header)
-	header.ID = store.NewID()
-	err = recording.Copy(ctx, name, header, src, func(f *tap.Frame) error {
-		c.Frame(f)
-		return nil
-	})
-	c.End()
-	return err
-}
-
-// redactPass finds what to redact in the header and the frames.
-func redactPass(ctx context.Context, src recording.Source, r *redact.Redactor, c *redact.Copier) (store.Info, error) {
-	info, err := src.Info()
-	if err != nil {
-		return info, err
-	}
-	r.Header(info.Header)
-	if err := recording.Each(ctx, src, c.Frame); err != nil {
-		return info, err
-	}
-	c.End()
-	return info, nil
-}
-
-// jsonRedaction is a line of `redact --json`. The names are stable.
-type jsonRedaction struct {
-	V     int    `json:"v"`
-	Type  string `json:"type"` // "finding"
-	Rule  string `json:"rule"`
-	Where string `json:"where"`
-	Times uint64 `json:"times"`
-	First uint64 `json:"first_seq,omitempty"`
-}
-
-// report prints what was found.
-func (o *redactOptions) report(a *app, found []redact.Finding) error {
-	w := bufio.NewWriter(a.stdout)
-	var rows [][]term.Cell
-	for _, f := range found {
-		if o.json {
-			if err := term.WriteJSON(w, jsonRedaction{text.Version, "finding", f.Rule, f.Where, f.Times, f.First}); err != nil {
-				return err
-			}
-		}
-		first := ""
-		if f.First > 0 {
-			first = strconv.FormatUint(f.First, 10)
-		}
-		rows = append(rows, []term.Cell{{Text: safe.String(f.Rule), Style: term.Plain}, {Text: strconv.FormatUint(f.Times, 10), Style: term.Plain}, {Text: first, Style: term.Dim}, {Text: safe.String(f.Where), Style: term.Plain}})
-	}
-	l := a.printer(w)
-	if len(rows) == 0 {
-		a.say("no secrets found")
-	} else if !o.json {
-		cols := []term.Column{{Title: "RULE"}, {Title: "TIMES", Right: true}, {Title: "FIRST", Right: true, Rank: 1}, {Title: "WHERE", Least: 20}}
-		l.Table(cols, rows)
-	}
-	if err := errors.Join(l.Err, w.Flush()); err != nil {
+	redactfile.Warn(r, a.say)
+	found := r.Findings()
+	if err := o.report(a, found); err != nil {
 		return err
 	}
 	if o.check && len(found) > 0 {
 		return exitCode(exitNo)
 	}
 	return nil
+}
+
+// report prints what was found.
+func (o *redactOptions) report(a *app, found []redact.Finding) error {
+	if len(found) == 0 {
+		a.say("no secrets found")
+	}
+	w := bufio.NewWriter(a.stdout)
+	return errors.Join(redactfile.Report(a.printer(w), found, o.json), w.Flush())
 }
 
 // A redaction describes how a tap masks secrets before it records.
@@ -256,11 +159,11 @@ func (r *redaction) check() error {
 	if r.on = r.on || len(r.rules) > 0; !r.on {
 		return nil
 	}
-	opt, err := r.options("--redact-rule")
+	opt, err := redactfile.Options("--redact-rule", r.rules, r.emails)
 	if err != nil {
 		return err
 	}
-	if opt.Key, err = redactKey(""); err != nil {
+	if opt.Key, err = redactfile.Key(""); err != nil {
 		return err
 	}
 	r.by = redact.New(opt)
@@ -283,21 +186,4 @@ func (r *redaction) recorder(rec tap.Recorder) (to tap.Recorder, flush func()) {
 	}
 	masking := redacting.New(r.by, rec)
 	return masking, masking.Flush
-}
-
-// redactKey is the key of pseudonyms: what a file holds, or a random one.
-func redactKey(file string) ([]byte, error) {
-	if file == "" {
-		key := make([]byte, 32)
-		_, err := rand.Read(key)
-		return key, err
-	}
-	key, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--key-file: %w", err)
-	}
-	if len(key) < 16 {
-		return nil, hint.With(fmt.Errorf("--key-file: %s has only %d bytes", term.Quote(file), len(key)), "`head -c 32 /dev/urandom > key` creates a key")
-	}
-	return key, nil
 }

@@ -1,4 +1,6 @@
-package main
+// Package beside starts processes that read a recording while a tap makes it: the viewer, and the
+// sender of traces.
+package beside
 
 import (
 	"bufio"
@@ -13,18 +15,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	formats "github.com/mcptap/mcptap/export"
+	"github.com/mcptap/mcptap/export"
 	"github.com/mcptap/mcptap/export/otlp"
-	"github.com/mcptap/mcptap/internal/endpoint"
-	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/store"
 )
 
@@ -69,39 +65,8 @@ func startSubprocess(args ...string) (*subprocess, error) {
 	return &subprocess{alive, output}, nil
 }
 
-// startReaders starts the processes that read a recording while it is made: the viewer,
-// and the sender of traces. It returns at once.
-func (a *app) startReaders(web string, traces *otlpOptions, path string) {
-	if web != "" {
-		a.openViewer(web, path)
-	}
-	if traces.to != nil {
-		a.sendTraces(traces, path)
-	}
-}
-
-// addWeb adds --web, which starts the viewer, to a command that records.
-func addWeb(f *pflag.FlagSet, web *string) {
-	f.StringVar(web, "web", "", "serve the recording to a browser at this `address`, and print the URL on stderr")
-	f.Lookup("web").NoOptDefVal = anyPort
-}
-
-// openViewer starts the viewer on a recording, which may not exist yet, and prints its
-// URL on stderr. It returns at once. The viewer exits when the tap has exited and no
-// page is open.
-func (a *app) openViewer(listen, path string) {
-	go func() {
-		url, err := startViewer(listen, filepath.Dir(path), path)
-		if err != nil {
-			a.say("no viewer: " + err.Error())
-			return
-		}
-		a.say("watch it at " + url)
-	}()
-}
-
-// startViewer starts the process and returns the URL of the page.
-func startViewer(listen, dir, path string) (string, error) {
+// StartViewer starts the process and returns the URL of the page.
+func StartViewer(listen, dir, path string) (string, error) {
 	p, err := startSubprocess("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
 	if err != nil {
 		return "", err
@@ -118,65 +83,17 @@ func startViewer(listen, dir, path string) (string, error) {
 	return line, nil
 }
 
-// otlpOptions holds the destination of the spans of a tap.
-type otlpOptions struct {
-	url     string
-	headers []string
-
-	to     *url.URL // nil for nowhere
-	header http.Header
-}
-
-func (o *otlpOptions) addFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.url, "otlp", "", "")
-	f.StringArrayVar(&o.headers, "otlp-header", nil, "")
-	for _, name := range []string{"otlp", "otlp-header"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
-}
-
-// check parses the URL and the fields. Its errors do not repeat them, because they may
-// be secrets.
-func (o *otlpOptions) check() error {
-	o.to, o.header = nil, http.Header{}
-	if o.url == "" {
-		return nil
-	}
-	if err := settings.CheckCollector(o.url); err != nil {
-		return fmt.Errorf("--otlp: %w", err)
-	}
-	fields, err := endpoint.ParseHeaders("--otlp-header", o.headers)
-	if err != nil {
-		return err
-	}
-	for _, f := range fields {
-		o.header.Add(f[0], f[1])
-	}
-	o.to, err = otlp.TracesURL(o.url)
-	return err
-}
-
-// An otlpTarget is the line of JSON on stdin of the sending process. Arguments and
+// A target is the line of JSON on stdin of the sending process. Arguments and
 // environment are visible to other processes.
-type otlpTarget struct {
+type target struct {
 	URL    string      `json:"url"`
 	Header http.Header `json:"header"`
 }
 
-// sendTraces starts the process that sends the calls of a recording, which may not
-// exist yet. It returns at once. The first problem is reported on stderr.
-func (a *app) sendTraces(o *otlpOptions, path string) {
-	go func() {
-		if err := o.send(path, a.say); err != nil {
-			a.say("no traces: " + err.Error())
-		}
-	}()
-}
-
-// send starts the process, repeats its first line of output, and returns when it exits.
-func (o *otlpOptions) send(path string, say func(string)) error {
-	line, err := json.Marshal(otlpTarget{o.to.String(), o.header})
+// SendTraces starts the process that sends the calls of a recording, which may not exist yet. It
+// repeats the first line of its output, and returns when it exits.
+func SendTraces(to *url.URL, header http.Header, path string, say func(string)) error {
+	line, err := json.Marshal(target{to.String(), header})
 	if err != nil {
 		return err
 	}
@@ -202,39 +119,29 @@ const maxOutputLine = 2 << 10
 // openInterval is the poll interval for a recording that does not exist yet.
 const openInterval = 50 * time.Millisecond
 
-// sendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
-var sendGrace = 5 * time.Second
+// SendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
+var SendGrace = 5 * time.Second
 
-// newSendOTLP returns the command that a tap runs for --otlp.
-func newSendOTLP(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "send-otlp FILE", Short: "Send the calls of a recording that is being made", Hidden: true,
-		Args:              takes(1, 1, "the file of a recording"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(_ *cobra.Command, args []string) error { return sendOTLP(a, args[0]) },
-	}
-}
-
-// sendOTLP follows a recording to its end. Stdin carries an [otlpTarget] and ends when
-// the tap exits.
-func sendOTLP(a *app, path string) error {
+// Send is the process that [SendTraces] starts. It follows a recording to its end. Stdin carries a
+// [target] and ends when the tap exits; resource is the variable OTEL_RESOURCE_ATTRIBUTES.
+func Send(stdin io.Reader, path, version, resource string, say func(string)) error {
 	store.GiveWay() // to the tap, and to client and server
 	// Ctrl-C and hangup are for the tap, which this process outlives; the reader of its
 	// output may exit first.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	var to otlpTarget
-	if err := json.NewDecoder(a.stdin).Decode(&to); err != nil {
+	var to target
+	if err := json.NewDecoder(stdin).Decode(&to); err != nil {
 		return fmt.Errorf("send-otlp is started by a tap: %w", err)
 	}
-	target, err := url.Parse(to.URL)
+	collector, err := url.Parse(to.URL)
 	if err != nil {
 		return errors.New("send-otlp: no URL") // the error would repeat it
 	}
 	alive, cancel := context.WithCancel(ctx)
 	go func() {
-		_, _ = io.Copy(io.Discard, a.stdin)
+		_, _ = io.Copy(io.Discard, stdin)
 		cancel()
 	}()
 	rec, err := awaitRecording(alive, path)
@@ -242,10 +149,10 @@ func sendOTLP(a *app, path string) error {
 		return fmt.Errorf("no traces: %w", err)
 	}
 	x := sending{rec: rec, to: otlp.NewSender(otlp.Config{
-		URL: target, Header: to.Header, Program: "mcptap", Version: programVersion(), Warn: a.say,
-		Resource: otlp.Attributes(a.env("OTEL_RESOURCE_ATTRIBUTES")),
+		URL: collector, Header: to.Header, Program: "mcptap", Version: version, Warn: say,
+		Resource: otlp.Attributes(resource),
 	})}
-	context.AfterFunc(alive, func() { x.to.Limit(sendGrace) })
+	context.AfterFunc(alive, func() { x.to.Limit(SendGrace) })
 	if err := x.follow(ctx); err != nil {
 		return fmt.Errorf("no more traces: %w", err)
 	}
@@ -272,7 +179,7 @@ func awaitRecording(alive context.Context, path string) (*store.Recording, error
 type sending struct {
 	rec   *store.Recording
 	to    *otlp.Sender
-	spans *formats.Spans
+	spans *export.Spans
 	info  store.Info
 }
 
@@ -284,7 +191,7 @@ func (x *sending) follow(ctx context.Context) error {
 	if x.info, err = x.rec.Info(); err != nil {
 		return err
 	}
-	x.spans = formats.NewSpans(formats.About{Header: x.info.Header, Raw: x.rec.WriteRaw})
+	x.spans = export.NewSpans(export.About{Header: x.info.Header, Raw: x.rec.WriteRaw})
 	for f, err := range x.rec.Follow(ctx, 0) {
 		if err == nil {
 			err = x.send(x.spans.Add(&f))
@@ -300,7 +207,7 @@ func (x *sending) follow(ctx context.Context) error {
 }
 
 // send queues spans with what is known of their resource.
-func (x *sending) send(spans []formats.Span) error {
+func (x *sending) send(spans []export.Span) error {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -310,6 +217,6 @@ func (x *sending) send(spans []formats.Span) error {
 			return err
 		}
 	}
-	x.to.Send(formats.Resource(&x.info.Header, &x.info.Tally.Facts), spans)
+	x.to.Send(export.Resource(&x.info.Header, &x.info.Tally.Facts), spans)
 	return nil
 }
