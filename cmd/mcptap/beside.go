@@ -6,12 +6,13 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/internal/beside"
 	"github.com/mcptap/mcptap/internal/endpoint"
 	"github.com/mcptap/mcptap/internal/settings"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // startReaders starts the processes that read a recording while it is made: the viewer,

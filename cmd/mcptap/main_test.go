@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/internal/beside"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcptap/mcptap/internal/beside"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

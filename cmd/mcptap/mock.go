@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -227,7 +225,7 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 		return opt, errors.New("--gate-timeout must be positive")
 	}
 	opt.Seed, opt.GateTimeout = o.seed, o.timeout
-	opt.Faults, o.http.cut, err = readFaults(o.faults)
+	opt.Faults, o.http.cut, err = mock.ReadFaults(o.faults)
 	return opt, err
 }
 
@@ -250,67 +248,6 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 		return nil, fmt.Errorf("%s has no session #%d with messages", term.Quote(path), session)
 	}
 	return rec, nil
-}
-
-// readFaults reads faults, and files of faults, which are named by @FILE. cut is the
-// number of events of cut=N, which is a fault of the server and not of an answer.
-func readFaults(args []string) (all []replay.Fault, cut int, err error) {
-	add := func(text string) error {
-		kind, rest, _ := strings.Cut(strings.Join(strings.Fields(text), " "), " ")
-		if n, ok := strings.CutPrefix(kind, "cut="); ok || kind == "cut" {
-			if cut, err = strconv.Atoi(n); err != nil || cut < 1 {
-				return errors.New("cut needs a positive number of events, such as cut=2")
-			}
-			if rest != "" {
-				return fmt.Errorf("%s takes no method, n, every or p: it ends every event stream", kind)
-			}
-			return nil
-		}
-		if name, _, _ := strings.Cut(kind, "="); name != "" && !slices.Contains(replay.FaultNames(), name) {
-			return fmt.Errorf("unknown fault %q (want %s or cut)", name, strings.Join(replay.FaultNames(), ", "))
-		}
-		f, err := replay.ParseFault(text)
-		all = append(all, f)
-		return err
-	}
-	for _, arg := range args {
-		if name, file := strings.CutPrefix(arg, "@"); file {
-			err = readFaultFile(name, add)
-		} else {
-			err = add(arg)
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("--fault: %w", err)
-		}
-	}
-	return all, cut, nil
-}
-
-// longestFault is the maximum length of a line of a fault file, in bytes. A longer line
-// means that it is another kind of file.
-const longestFault = 1000
-
-// readFaultFile reads a file of faults: one a line, # begins a comment.
-func readFaultFile(name string, add func(string) error) error {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // as Windows begins a text
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if len(line) > longestFault {
-			return fmt.Errorf("%s, line %d: a fault cannot have %d bytes", name, n, len(line))
-		}
-		if err := add(line); err != nil {
-			return fmt.Errorf("%s, line %d: %w", name, n, err)
-		}
-	}
-	return nil
 }
 
 // mockReportOptions are the flags that say what is reported, and what is a failure.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,10 +16,9 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
+	mockrecord "github.com/mcptap/mcptap/mock/record"
 	mockreport "github.com/mcptap/mcptap/mock/report"
-	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/replay"
-	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/stdio"
 	"github.com/mcptap/mcptap/tap/streamable"
@@ -111,7 +108,7 @@ func (o *mockRecordOptions) plan(a *app, arg string) string {
 // recordWhole runs a server as `mcptap stdio` does, and puts the recording in the
 // place of the one that was named.
 func (a *app) recordWhole(ctx context.Context, arg string, command []string) error {
-	target, err := a.recordTarget(arg)
+	target, err := mockrecord.Target(arg, a.find)
 	if err != nil {
 		return err
 	}
@@ -131,31 +128,13 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	rec.Close()
 	if err != nil {
 		a.say(err.Error())
-	} else if err = publishIfAnswered(context.WithoutCancel(ctx), rec.Path(), target, command); err != nil {
-		return err
+	} else if err = mockrecord.PublishIfAnswered(context.WithoutCancel(ctx), rec.Path(), target, command); err != nil {
+		return nothingIsNo(err)
 	}
 	if code != 0 {
 		return exitCode(code)
 	}
 	return nil
-}
-
-// recordTarget is the file that a recording which may not exist yet is to become.
-func (a *app) recordTarget(arg string) (string, error) {
-	if _, err := os.Stat(arg); err == nil {
-		if recording.IsBundle(arg) {
-			return "", hint.With(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
-		}
-		return arg, nil
-	}
-	if path, err := a.find(arg); err == nil {
-		return path, nil
-	}
-	switch filepath.Ext(arg) {
-	case ".mcptap", ".ndjson", ".txtar":
-		return arg, nil
-	}
-	return "", hint.With(fmt.Errorf("%s is neither a recording nor a file name for one", term.Quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
 }
 
 // How long a live server may take for what it still owes when the client has ended its
@@ -169,12 +148,13 @@ const (
 // extend plays a recording to the client, sends other requests to a server, and adds
 // these to the recording. anew reports that there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
-	live := &mock.Live{Patience: processTime, Dial: func() (client.Conn, error) { return o.record.dial(a, command) }}
+	server := mockrecord.Server{At: o.record.at, Tap: o.record.tap, Header: new(stdioOptions).header(command), Stderr: a.stderr, Open: a.open, Now: a.now}
+	live := &mock.Live{Patience: processTime, Dial: server.Dial}
 	if o.record.at.To != "" {
 		live.Patience = answerTime
 	}
 	opt.Forward = live.Forward
-	target, err := a.recordTarget(arg)
+	target, err := mockrecord.Target(arg, a.find)
 	if err != nil {
 		return err
 	}
@@ -193,7 +173,7 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		if len(added) == 0 {
 			return nil
 		}
-		return o.record.keep(context.WithoutCancel(ctx), a, arg, target, added, command, anew)
+		return nothingIsNo(server.Keep(context.WithoutCancel(ctx), arg, target, added, anew))
 	}
 	if o.http.listen != "" {
 		return endMock(report, o.extendHTTP(ctx, a, rec, report, live, finish))
@@ -245,38 +225,11 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 	return rec, nil
 }
 
-// dial makes a connection to the live server: of a command, or at a URL through a tap of
-// its own.
-func (o *mockRecordOptions) dial(a *app, command []string) (client.Conn, error) {
-	if o.at.To == "" {
-		return client.Stdio(command, stderrTo{w: a.stderr}), nil
+// nothingIsNo sets the exit code of a run that recorded nothing.
+func nothingIsNo(err error) error {
+	var nothing *mockrecord.NothingError
+	if errors.As(err, &nothing) {
+		return coded{err, exitNo}
 	}
-	conn, closeTap, err := o.at.Dial(o.tap, tap.Discard{}, false)
-	return tappedConn{conn, closeTap}, err
-}
-
-// stderrTo is a recorder that passes on what a server writes to stderr.
-type stderrTo struct {
-	tap.Discard
-	w io.Writer
-}
-
-// Chunk implements [tap.Recorder].
-func (s stderrTo) Chunk(lane tap.Lane, p []byte) {
-	if lane == tap.Stderr {
-		_, _ = s.w.Write(p)
-	}
-}
-
-// A tappedConn closes the tap that it goes through.
-type tappedConn struct {
-	client.Conn
-	closeTap func() error
-}
-
-// Close implements [client.Conn].
-func (c tappedConn) Close() (killed string) {
-	killed = c.Conn.Close()
-	_ = c.closeTap() // nothing is recorded there
-	return killed
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcptap/mcptap/mock"
+	mockrecord "github.com/mcptap/mcptap/mock/record"
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/text"
@@ -39,7 +40,7 @@ func TestAddToKeepsComments(t *testing.T) {
 	}
 	a, _ := testApp(nil)
 	for range 2 {
-		if err := new(mockRecordOptions).keep(context.Background(), a, path, path, oneMore, nil, false); err != nil {
+		if err := (&mockrecord.Server{Open: a.open}).Keep(t.Context(), path, path, oneMore, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func TestAddToFails(t *testing.T) {
 			}
 			defer cancel()
 			a, _ := testApp(nil)
-			if err := new(mockRecordOptions).keep(ctx, a, path, path, oneMore, nil, false); err == nil {
+			if err := (&mockrecord.Server{Open: a.open}).Keep(ctx, path, path, oneMore, false); err == nil {
 				t.Error("no error")
 			}
 			got, err := os.ReadFile(path)

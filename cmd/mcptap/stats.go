@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -111,15 +110,15 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 // measure measures the recordings that the arguments name.
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*stats.Report, error) {
 	m := stats.New(o.slowest())
-	found, leftOut, err := statsSources(a, args)
+	found, leftOut, err := stats.Sources(args, a.findSession, a.say)
 	if err != nil {
 		return nil, err
 	}
 	m.LeftOut = leftOut
 	for _, one := range found {
-		rec, err := store.Open(one.path)
+		rec, err := store.Open(one.Path)
 		if err == nil {
-			err = m.Measure(ctx, rec, one.session, a.now())
+			err = m.Measure(ctx, rec, one.Session, a.now())
 		}
 		if err != nil {
 			return nil, err
@@ -129,87 +128,15 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*sta
 	return m, nil
 }
 
-// A statsSource is a recording or, if session is set, one of its sessions.
-type statsSource struct {
-	path    string
-	session int
-}
-
-// statsSources returns the recordings that the arguments name, each once, and the number of
-// unreadable ones in directories.
-func statsSources(a *app, args []string) (found []statsSource, leftOut int, err error) {
-	for _, arg := range args {
-		if recording.IsDir(arg) {
-			inside, unreadable, err := recordingsIn(a, arg)
-			if err != nil {
-				return nil, 0, err
-			}
-			leftOut += unreadable
-			for _, path := range inside {
-				found = append(found, statsSource{path: path})
-			}
-			continue
-		}
-		path, session, err := a.findSession(arg)
-		if err != nil {
-			return nil, 0, err
-		}
-		found = append(found, statsSource{path, session})
-	}
-	seen := map[statsSource]bool{}
-	return slices.DeleteFunc(found, func(one statsSource) bool {
-		name, err := filepath.Abs(one.path)
-		key := statsSource{name, one.session}
-		again := err == nil && seen[key]
-		seen[key] = true
-		return again
-	}), leftOut, nil
-}
-
-// recordingsIn returns the recordings in a directory, oldest first, and those made of the
-// texts in it. It reports, counts and omits unreadable ones.
-func recordingsIn(a *app, dir string) (paths []string, unreadable int, err error) {
-	infos, err := store.List(dir)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, info := range slices.Backward(infos) {
-		switch {
-		case !info.Status.Unreadable():
-			paths = append(paths, info.Path)
-		case !errors.Is(info.Err, store.ErrNotRecording):
-			unreadable++
-			a.say(fmt.Sprintf("skipped: %v", info.Err))
-		}
-	}
-	texts, err := recording.Texts(dir)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, text := range texts {
-		path, _, err := a.opener().Path(a.ctx, text)
-		if err != nil {
-			unreadable++
-			a.say(fmt.Sprintf("skipped: %v", err))
-			continue
-		}
-		paths = append(paths, path)
-	}
-	if len(paths) == 0 {
-		return nil, 0, fmt.Errorf("no recordings in %s", dir)
-	}
-	return paths, unreadable, nil
-}
-
 // runContext prints what servers cost the context of a model.
 func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) error {
-	found, _, err := statsSources(a, args)
+	found, _, err := stats.Sources(args, a.findSession, a.say)
 	if err != nil {
 		return err
 	}
 	var c check.Context
 	for _, one := range found {
-		rec, err := store.Open(one.path)
+		rec, err := store.Open(one.Path)
 		if err != nil {
 			return err
 		}
@@ -218,7 +145,7 @@ func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) er
 			if err != nil {
 				return err
 			}
-			if e := tracker.Add(&f); one.session == 0 || e.Session == one.session {
+			if e := tracker.Add(&f); one.Session == 0 || e.Session == one.Session {
 				c.Add(e)
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package mock
 
 import (
 	"os"
@@ -30,7 +30,7 @@ func TestReadFaults(t *testing.T) {
 		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, cut, err := readFaults([]string{"reorder", "@" + name})
+		got, cut, err := ReadFaults([]string{"reorder", "@" + name})
 		switch {
 		case c.err == "" && (err != nil || len(got) != c.faults+1 || cut != c.cut):
 			t.Errorf("%.40q: %d faults, cut=%d, %v", c.text, len(got), cut, err)

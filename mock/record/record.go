@@ -1,32 +1,54 @@
-package main
+// Package record keeps what a live server answers a client of the mock, and what it was asked.
+package record
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/internal/endpoint"
+	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/wholefile"
 	"github.com/mcptap/mcptap/mock"
 	"github.com/mcptap/mcptap/recording"
+	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// publishIfAnswered replaces an old recording by a new one, unless the client asked for
+// A NothingError says why nothing was recorded.
+type NothingError struct{ error }
+
+// Unwrap returns the cause.
+func (e *NothingError) Unwrap() error { return e.error }
+
+// A Server is the live server: a command, or at the URL of At.
+type Server struct {
+	At     endpoint.Server
+	Tap    streamable.Config // with At
+	Header tap.Header        // of a new recording, with the command
+	Stderr io.Writer         // gets that of the command
+	Open   func(ctx context.Context, arg string) (*recording.File, error)
+	Now    func() time.Time
+}
+
+// PublishIfAnswered replaces an old recording by a new one, unless the client asked for
 // nothing. TypeScript clients start a server an extra time to find out which era it speaks;
 // that run is not kept. Nor is a recording without a response: then the error names the
 // server and how it ended.
-func publishIfAnswered(ctx context.Context, made, target string, command []string) error {
+func PublishIfAnswered(ctx context.Context, made, target string, command []string) error {
 	rec, err := store.Open(made)
 	if err != nil {
 		return err
@@ -56,7 +78,7 @@ func publishIfAnswered(ctx context.Context, made, target string, command []strin
 		return nil
 	}
 	err = fmt.Errorf("nothing was recorded: the server %s %s without a response", term.Quote(strings.Join(command, " ")), ended)
-	return coded{err, exitNo}
+	return &NothingError{err}
 }
 
 // sessionAsks reports whether a message shows that a run is a session to keep.
@@ -83,14 +105,12 @@ func publish(ctx context.Context, made, target string) error {
 	return recording.SaveText(ctx, target, rec)
 }
 
-// keep adds frames to a recording, or makes one of them alone, of the server at a URL
-// or else of a command.
-func (o *mockRecordOptions) keep(
-	ctx context.Context, a *app, arg, target string, added []tap.Frame, command []string, anew bool,
-) error {
-	o.mask(added)
+// Keep adds frames to the recording that arg names and target is the file of, or makes one of
+// them alone.
+func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame, anew bool) error {
+	s.mask(added)
 	if !anew {
-		return a.addTo(ctx, arg, target, added)
+		return s.addTo(ctx, arg, target, added)
 	}
 	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
 	answered := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return serverResponds(f.Lane, &m) }
@@ -98,21 +118,21 @@ func (o *mockRecordOptions) keep(
 	case !slices.ContainsFunc(added, asked):
 		return nil
 	case !slices.ContainsFunc(added, answered):
-		return coded{errors.New("nothing was recorded: the server sent no response"), exitNo}
+		return &NothingError{errors.New("nothing was recorded: the server sent no response")}
 	}
-	header := new(stdioOptions).header(command)
-	if u := o.tap.Upstream; u != nil { // what stands behind its origin may be a secret
+	header := s.Header
+	if u := s.Tap.Upstream; u != nil { // what stands behind its origin may be a secret
 		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labels.ForHost(u), ""
 	}
-	header.ID, header.Start = store.NewID(), a.now().UTC()
+	header.ID, header.Start = store.NewID(), s.Now().UTC()
 	none := func(func(tap.Frame, error) bool) {}
 	return publishExtended(ctx, target, header, mock.Extended(none, added), store.End{})
 }
 
 // mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
-func (o *mockRecordOptions) mask(added []tap.Frame) {
+func (s *Server) mask(added []tap.Frame) {
 	var out maskedPiece
-	masker := endpoint.Masked(o.tap, &out)
+	masker := endpoint.Masked(s.Tap, &out)
 	for i := range added {
 		out.raw = nil
 		masker.Piece(0, added[i].Lane, tap.FormBody, added[i].Raw, true)
@@ -132,8 +152,8 @@ func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) 
 }
 
 // addTo adds frames to a recording or a text.
-func (a *app) addTo(ctx context.Context, arg, target string, added []tap.Frame) error {
-	file, err := a.open(ctx, arg)
+func (s *Server) addTo(ctx context.Context, arg, target string, added []tap.Frame) error {
+	file, err := s.Open(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -150,9 +170,7 @@ func (a *app) addTo(ctx context.Context, arg, target string, added []tap.Frame) 
 }
 
 // publishExtended makes a recording, and puts it in the place of the target.
-func publishExtended(
-	ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End,
-) error {
+func publishExtended(ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End) error {
 	work, err := wholefile.TempDir(target)
 	if err != nil {
 		return err
@@ -163,4 +181,58 @@ func publishExtended(
 		return err
 	}
 	return publish(ctx, made, target)
+}
+
+// Dial makes a connection to the live server: of a command, or at a URL through a tap of
+// its own.
+func (s *Server) Dial() (client.Conn, error) {
+	if s.At.To == "" {
+		return client.Stdio(s.Header.Command, stderrTo{w: s.Stderr}), nil
+	}
+	conn, closeTap, err := s.At.Dial(s.Tap, tap.Discard{}, false)
+	return tappedConn{conn, closeTap}, err
+}
+
+// stderrTo is a recorder that passes on what a server writes to stderr.
+type stderrTo struct {
+	tap.Discard
+	w io.Writer
+}
+
+// Chunk implements [tap.Recorder].
+func (s stderrTo) Chunk(lane tap.Lane, p []byte) {
+	if lane == tap.Stderr {
+		_, _ = s.w.Write(p)
+	}
+}
+
+// A tappedConn closes the tap that it goes through.
+type tappedConn struct {
+	client.Conn
+	closeTap func() error
+}
+
+// Close implements [client.Conn].
+func (c tappedConn) Close() (killed string) {
+	killed = c.Conn.Close()
+	_ = c.closeTap() // nothing is recorded there
+	return killed
+}
+
+// Target is the file that a recording which may not exist yet is to become.
+func Target(arg string, find func(string) (string, error)) (string, error) {
+	if _, err := os.Stat(arg); err == nil {
+		if recording.IsBundle(arg) {
+			return "", hint.With(errors.New("--record cannot extend the recording in a bundle"), "`mcptap import` makes a recording of it")
+		}
+		return arg, nil
+	}
+	if path, err := find(arg); err == nil {
+		return path, nil
+	}
+	switch filepath.Ext(arg) {
+	case ".mcptap", ".ndjson", ".txtar":
+		return arg, nil
+	}
+	return "", hint.With(fmt.Errorf("%s is neither a recording nor a file name for one", term.Quote(arg)), "a file name has the extension .mcptap, .ndjson or .txtar")
 }
