@@ -149,7 +149,9 @@ var floors = map[string]floor{
 	},
 	// It reads what package check judges.
 	"check/load": {
-		ours: []string{"check", "check/report", "recording", "store", "tap", "tap/filter", "tap/session", "tap/view"},
+		ours: []string{"check", "check/report", "internal/hint", "internal/term", "recording", "store", "tap/filter", "tap/session", "tap/view"},
+		// The file of settings sets flags.
+		third: []string{"github.com/spf13/pflag", "go.yaml.in/yaml/v3"},
 		never: map[string]string{
 			"net/http": "recordings are files",
 			"os/exec":  "recordings are files",
@@ -284,12 +286,89 @@ var floors = map[string]floor{
 			"time":     "what it writes depends on the file alone",
 		},
 	},
-	"cmd/mcptap": {
-		ours: []string{"check", "check/load", "check/report", "internal/hint", "internal/junit", "internal/term", "internal/term/escape", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view", "tap/stdio", "tap/streamable", "store", "replay", "replay/client", "replay/report", "mock", "recording", "internal/wholefile", "diff", "diff/load", "diff/report", "internal/jsontree", "internal/jsonpath", "internal/labels", "internal/listing", "internal/prune", "internal/stats", "mock/report", "web/source", "demo", "web", "wrap", "redact", "redact/record", "export", "export/otlp", "bundle"},
-		third: []string{
-			"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term",
-			"github.com/mattn/go-runewidth", "github.com/tidwall/pretty", "go.yaml.in/yaml/v3",
+	// What a person types about HTTP, and the connection to a server at a URL.
+	"internal/endpoint": {
+		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "redact/record", "replay/client", "tap", "tap/streamable"},
+		never: map[string]string{"os/exec": "a server that is a command has no URL"},
+	},
+	"internal/settings": {
+		ours:  []string{"export/otlp", "internal/endpoint", "internal/hint", "internal/term", "tap/filter"},
+		third: []string{"github.com/spf13/pflag"},
+		never: map[string]string{
+			"net/http": "it reads flags and variables",
+			"os/exec":  "it reads flags and variables",
 		},
+	},
+	"internal/doctor": {
+		ours:  []string{"internal/settings", "internal/term", "internal/term/escape", "internal/wholefile", "store", "tap", "tap/text", "tap/view", "wrap", "wrap/config"},
+		never: map[string]string{"net/http": "it checks this machine"},
+	},
+	// Frames or calls of recordings, also of several while they are made.
+	"internal/show": {
+		ours: []string{"check", "check/load", "internal/hint", "internal/listing", "internal/term", "recording", "store", "tap", "tap/filter", "tap/session", "tap/view"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	// Processes that read a recording, so that what they do cannot slow down the tap.
+	"internal/beside": {
+		ours:  []string{"export", "export/otlp", "store"},
+		never: map[string]string{"net": "package otlp sends"},
+	},
+	"wrap/config": {
+		ours: []string{"internal/hint", "internal/term", "internal/term/escape", "tap/text", "wrap"},
+		never: map[string]string{
+			"net/http": "it edits files",
+			"os/exec":  "it edits files",
+		},
+	},
+	// A replay from the recording that a person names to the report.
+	"replay/run": {
+		ours: []string{
+			"diff", "diff/load", "diff/report", "internal/endpoint", "internal/hint", "internal/jsonpath", "internal/term", "internal/term/escape",
+			"recording", "replay/client", "replay/report", "store", "tap", "tap/jsonrpc", "tap/session", "tap/streamable",
+		},
+		never: map[string]string{
+			"net/http": "package client connects",
+			"os/exec":  "package client starts the server",
+		},
+	},
+	"redact/file": {
+		ours: []string{"internal/hint", "internal/term", "internal/term/escape", "recording", "redact", "store", "tap", "tap/text"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	// It is above the viewer, whose page a bundle holds.
+	"bundle/build": {
+		ours: []string{"bundle", "recording", "redact", "redact/file", "store", "web"},
+		never: map[string]string{
+			"net/http": "recordings are files",
+			"os/exec":  "recordings are files",
+		},
+	},
+	"mock/record": {
+		ours: []string{
+			"internal/endpoint", "internal/hint", "internal/labels", "internal/term", "internal/wholefile", "mock", "recording", "replay/client",
+			"store", "tap", "tap/jsonrpc", "tap/streamable",
+		},
+		never: map[string]string{
+			"net/http": "package client connects",
+			"os/exec":  "package client starts the server",
+		},
+	},
+	"cmd/mcptap": {
+		ours: []string{
+			"bundle", "bundle/build", "check", "check/load", "check/report", "demo", "diff", "diff/load", "diff/report", "export", "export/otlp",
+			"internal/beside", "internal/doctor", "internal/endpoint", "internal/hint", "internal/labels", "internal/listing", "internal/prune",
+			"internal/settings", "internal/show", "internal/stats", "internal/term", "internal/term/escape", "internal/wholefile", "mock",
+			"mock/record", "mock/report", "recording", "redact", "redact/file", "redact/record", "replay", "replay/client", "replay/run", "store",
+			"tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/stdio", "tap/streamable", "tap/text", "tap/view", "web", "web/source", "wrap",
+			"wrap/config",
+		},
+		third: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 	},
 	"bench": {ours: []string{"tap", "store"}},
 }
