@@ -228,9 +228,6 @@ func (o *showOptions) check(words *showWords) error {
 	return nil
 }
 
-// byCall reports whether calls are listed and not frames.
-func (o *showOptions) byCall() bool { return o.Calls || o.Tree }
-
 // selection returns what the arguments select; its span depends on the recording.
 func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, err error) {
 	sel.Ranges = words.ranges
