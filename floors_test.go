@@ -342,7 +342,7 @@ var floors = map[string]floor{
 		},
 	},
 	// It is above the viewer, whose page a bundle holds.
-	"bundle/build": {
+	"bundle/file": {
 		ours: []string{"bundle", "recording", "redact", "redact/file", "store", "web"},
 		never: map[string]string{
 			"net/http": "recordings are files",
@@ -361,7 +361,7 @@ var floors = map[string]floor{
 	},
 	"cmd/mcptap": {
 		ours: []string{
-			"bundle", "bundle/build", "check", "check/load", "check/report", "demo", "diff", "diff/load", "diff/report", "export", "export/otlp",
+			"bundle", "bundle/file", "check", "check/load", "check/report", "demo", "diff", "diff/load", "diff/report", "export", "export/otlp",
 			"internal/beside", "internal/doctor", "internal/endpoint", "internal/hint", "internal/labels", "internal/listing", "internal/prune",
 			"internal/settings", "internal/show", "internal/stats", "internal/term", "internal/term/escape", "internal/wholefile", "mock",
 			"mock/record", "mock/report", "recording", "redact", "redact/file", "redact/record", "replay", "replay/client", "replay/run", "store",

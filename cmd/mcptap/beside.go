@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/mcptap/mcptap/export/otlp"
 	"github.com/mcptap/mcptap/internal/beside"
@@ -24,12 +23,6 @@ func (a *app) startReaders(web string, traces *otlpOptions, path string) {
 	if traces.to != nil {
 		a.sendTraces(traces, path)
 	}
-}
-
-// addWeb adds --web, which starts the viewer, to a command that records.
-func addWeb(f *pflag.FlagSet, web *string) {
-	f.StringVar(web, "web", "", "serve the recording to a browser at this `address`, and print the URL on stderr")
-	f.Lookup("web").NoOptDefVal = anyPort
 }
 
 // openViewer starts the viewer on a recording, which may not exist yet, and prints its

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/bundle/build"
+	bundlefile "github.com/mcptap/mcptap/bundle/file"
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 	redactfile "github.com/mcptap/mcptap/redact/file"
@@ -51,7 +51,7 @@ func newBundle(a *app) *cobra.Command {
 		DisableFlagsInUseLine: true,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, with the extension "+build.Ext+", or "+build.SummaryExt+" for the summary alone")
+	f.StringVarP(&o.out, "output", "o", "", "write to this `file`, with the extension "+bundlefile.Ext+", or "+bundlefile.SummaryExt+" for the summary alone")
 	addForce(cmd, &o.force)
 	o.add(f)
 	f.BoolVar(&o.keep, "keep-secrets", false, "do not replace secrets")
@@ -81,7 +81,7 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 	if err != nil {
 		return err
 	}
-	to := build.Options{Out: o.out, Keep: o.keep, Redact: opt, Version: programVersion(), Now: a.now, Say: a.say}
+	to := bundlefile.Options{Out: o.out, Keep: o.keep, Redact: opt, Version: programVersion(), Now: a.now, Say: a.say}
 	found, err := to.Write(ctx, src, arg, file.Session)
 	if err != nil {
 		return err
@@ -96,9 +96,9 @@ func (o *bundleOptions) run(ctx context.Context, a *app, arg string) error {
 func (o *bundleOptions) check(arg string) error {
 	switch ext := strings.ToLower(filepath.Ext(o.out)); {
 	case o.out == "":
-		return hint.With(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+build.Ext+"`")
-	case ext != build.Ext && ext != build.SummaryExt:
-		return hint.With(fmt.Errorf("-o: %s has neither the extension %s nor %s", term.Quote(o.out), build.Ext, build.SummaryExt),
+		return hint.With(errors.New("mcptap bundle needs -o FILE"), "`mcptap bundle "+arg+" -o bug.mcptap"+bundlefile.Ext+"`")
+	case ext != bundlefile.Ext && ext != bundlefile.SummaryExt:
+		return hint.With(fmt.Errorf("-o: %s has neither the extension %s nor %s", term.Quote(o.out), bundlefile.Ext, bundlefile.SummaryExt),
 			"to write a recording without secrets, use `mcptap redact`; to write text, `mcptap export`")
 	case o.keep && (o.emails || len(o.rules) > 0):
 		return errors.New("--emails and --rule have no effect with --keep-secrets")

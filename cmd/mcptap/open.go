@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/labels"
 	"github.com/mcptap/mcptap/internal/settings"
 	"github.com/mcptap/mcptap/internal/term"
@@ -116,6 +115,14 @@ func (a *app) noteLabel(arg, path string) {
 	}
 }
 
+// hintLive prints which of several live recordings @live selects.
+func (a *app) hintLive(path string) {
+	if n := len(store.LivePaths(filepath.Dir(path))); n > 1 {
+		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap ls is:live` lists them, `mcptap show -f @live` follows all", n,
+			filepath.Base(path)))
+	}
+}
+
 // completeRecording offers the ids of recordings to the shell.
 func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
@@ -126,25 +133,6 @@ func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) 
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return store.Completions(dir, prefix), cobra.ShellCompDirectiveDefault
-}
-
-func addForce(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "force", false, "overwrite the file if it exists")
-}
-
-// checkOutput returns an error if the output file of a flag is a directory, or exists,
-// unless force is set. Pipes and devices may exist.
-func checkOutput(flag, name string, force bool) error {
-	info, err := os.Stat(name)
-	switch {
-	case name == "" || name == "-" || err != nil:
-		return nil
-	case info.IsDir():
-		return fmt.Errorf("%s: %s is a directory (name a file)", flag, term.Quote(name))
-	case force || !info.Mode().IsRegular():
-		return nil
-	}
-	return hint.With(fmt.Errorf("%s: %s already exists", flag, term.Quote(name)), "use --force to overwrite it")
 }
 
 // warnVariables reports variables that are probably misspelled settings, in one line.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/term"
 )
@@ -66,10 +64,6 @@ func (a *app) ask(question string) bool {
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
-}
-
-func addNoPager(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "no-pager", false, "do not send the output to $PAGER")
 }
 
 // paged runs a command whose output goes to the pager, if stdout is a terminal.

@@ -193,13 +193,3 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	}
 	return err
 }
-
-// addServerURL adds the flags for a live server at a URL. usage is that of --to.
-func addServerURL(cmd *cobra.Command, o *endpoint.Server, usage string) {
-	f := cmd.Flags()
-	f.StringVar(&o.To, "to", "", usage)
-	f.StringVar(&o.Transport, "transport", "auto", "transport of the server at the URL: `name` is auto, streamable, sse or websocket")
-	f.StringArrayVar(&o.Headers, "header", nil, "header field to add to each request, as `'Name: value'`; the value is not recorded")
-	f.StringVar(&o.CAFile, "ca-file", "", "PEM `file` of further certificates to trust")
-	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(endpoint.Transports, cobra.ShellCompDirectiveNoFileComp))
-}

@@ -320,20 +320,3 @@ const (
 	ratioHint = "--slower sets the difference in time; a call must also take twice as long"
 	mostHint  = "1000 differences of each class are listed; --ignore, --only and --baseline reduce them"
 )
-
-// takes checks the number of arguments. What describes them.
-func takes(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		advice := "usage: `" + cmd.UseLine() + "`"
-		if cmd.Name() == "http" && cmd.ArgsLenAtDash() == 0 && len(args) > 0 && !strings.Contains(args[0], "://") {
-			return hint.With(errors.New("mcptap http takes a URL, not a command"), "to record a server that is a command: `mcptap stdio -- "+args[0]+" …`")
-		}
-		if len(args) < least {
-			return hint.With(errors.New(cmd.CommandPath()+" needs "+what), advice)
-		}
-		if most >= 0 && len(args) > most {
-			return hint.With(fmt.Errorf("%s takes no argument %s", cmd.CommandPath(), term.Quote(args[most])), advice)
-		}
-		return nil
-	}
-}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -189,14 +191,6 @@ func noneIsNo(err error) error {
 	return err
 }
 
-// hintLive prints which of several live recordings @live selects.
-func (a *app) hintLive(path string) {
-	if n := len(store.LivePaths(filepath.Dir(path))); n > 1 {
-		a.say(fmt.Sprintf("hint: %d recordings are live; @live is the newest, %s; `mcptap ls is:live` lists them, `mcptap show -f @live` follows all", n,
-			filepath.Base(path)))
-	}
-}
-
 // check refuses combinations that mean nothing.
 func (o *showOptions) check(words *showWords) error {
 	number := words.number
@@ -334,4 +328,85 @@ func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, 
 	}
 	one.Info.ExtendLive(a.now())
 	return one, nil
+}
+
+// showWords are the arguments of show, sorted.
+type showWords struct {
+	recordings []string
+	all        bool   // of those that are live, all
+	number     uint64 // of the one frame that is asked for, 0 for none
+	ranges     []tap.Range
+	query      string
+}
+
+// several reports whether there may be more than one recording.
+func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
+
+// isPair reports whether the ranges are two single frames.
+func (w *showWords) isPair() bool {
+	single := func(r tap.Range) bool { return r.From == r.To }
+	return w.query == "" && len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
+}
+
+// fewerHint is the advice for a flag that would list fewer frames.
+const fewerHint = "list a range of frames, such as 1-5, or pipe the output to `head -n 5` or `tail -n 5`"
+
+// parseArgs classifies the arguments: recordings, then numbers, then a filter.
+func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
+	for i, number := range args[1:] {
+		if args[i] == "-n" && strings.Trim(number, "0123456789") == "" {
+			return nil, hint.With(errors.New("show has no flag -n"), fewerHint)
+		}
+	}
+	n := 1
+	for n < len(args) && o.Follow && a.isRecording(args[n]) {
+		n++
+	}
+	w := &showWords{recordings: args[:n]}
+	for _, rec := range w.recordings {
+		w.all = w.all || o.Follow && rec == "@live"
+	}
+	rest := args[n:]
+	if len(rest) == 0 {
+		return w, nil
+	}
+	if number, minus := strings.CutPrefix(rest[0], "-"); len(rest) == 1 && minus && number != "" && strings.Trim(number, "0123456789") == "" {
+		return nil, hint.With(fmt.Errorf("show has no flag %s", rest[0]), fewerHint)
+	}
+	for len(rest) > 0 {
+		ranges, ok, err := show.ParseRanges(rest[:1])
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		w.ranges, rest = append(w.ranges, ranges...), rest[1:]
+	}
+	w.query = strings.Join(rest, " ")
+	if one := args[n]; w.query == "" && len(w.ranges) == 1 && w.ranges[0].From == w.ranges[0].To && !o.ByCall() && !strings.ContainsAny(one, ".-") {
+		w.number, w.ranges = w.ranges[0].From, nil
+	}
+	return w, nil
+}
+
+// isRecording reports whether a word that follows a recording names another. It
+// must be the whole name: the beginning of an id may be a word to search for.
+func (a *app) isRecording(arg string) bool {
+	if arg == "@last" || arg == "@live" {
+		return true
+	}
+	isID := len(arg) == 8 && strings.Trim(arg, "0123456789abcdef") == ""
+	if !isID && filepath.Ext(arg) != store.Ext {
+		return false
+	}
+	if _, err := os.Stat(arg); err == nil {
+		return true
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return false
+	}
+	_, _, err = store.Resolve(dir, arg)
+	return err == nil
 }

@@ -4,42 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcptap/mcptap/store"
 )
-
-// version is set by the linker in a release: -ldflags "-X main.version=1.2.3".
-var version string
-
-// programVersion is the release, or what the build knows of the source.
-func programVersion() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+changes"
-		}
-	}
-	if revision == "" {
-		return "devel"
-	}
-	return "devel-" + revision + dirty
-}
 
 type versionOptions struct{ json bool }
 
@@ -70,9 +39,4 @@ func (o *versionOptions) run(a *app) error {
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 	}{1, programVersion(), store.FormatVersion, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
-}
-
-// addJSON adds the flag that every reading command has.
-func addJSON(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "print one JSON object per line")
 }

@@ -159,9 +159,6 @@ func (a *app) dirForCommands(dir string) string {
 	return dir
 }
 
-// anyPort is an address that only this machine reaches.
-const anyPort = "127.0.0.1:0"
-
 // listenLocal listens on an address. A port alone means loopback only.
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)

@@ -1,5 +1,5 @@
-// Package build makes bundles of recordings.
-package build
+// Package file makes bundles of recordings.
+package file
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/bundle"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/redact"
-	"github.com/mcptap/mcptap/redact/file"
+	redactfile "github.com/mcptap/mcptap/redact/file"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/web"
 )
@@ -65,10 +65,10 @@ func (o *Options) copy(ctx context.Context, src recording.Source, to string, sti
 	switch {
 	case !o.Keep:
 		r := redact.New(o.Redact)
-		if err := file.Copy(ctx, to, src, r); err != nil {
+		if err := redactfile.Copy(ctx, to, src, r); err != nil {
 			return nil, err
 		}
-		file.Warn(r, o.Say)
+		redactfile.Warn(r, o.Say)
 		return r.Findings(), nil
 	case whole && still:
 		return nil, copyFile(rec.Path(), to)

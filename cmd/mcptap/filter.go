@@ -1,10 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,93 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcptap/mcptap/internal/hint"
 	"github.com/mcptap/mcptap/internal/show"
-	"github.com/mcptap/mcptap/store"
-	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/tap/filter"
 )
-
-// showWords are the arguments of show, sorted.
-type showWords struct {
-	recordings []string
-	all        bool   // of those that are live, all
-	number     uint64 // of the one frame that is asked for, 0 for none
-	ranges     []tap.Range
-	query      string
-}
-
-// several reports whether there may be more than one recording.
-func (w *showWords) several() bool { return w.all || len(w.recordings) > 1 }
-
-// isPair reports whether the ranges are two single frames.
-func (w *showWords) isPair() bool {
-	single := func(r tap.Range) bool { return r.From == r.To }
-	return w.query == "" && len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
-}
-
-// fewerHint is the advice for a flag that would list fewer frames.
-const fewerHint = "list a range of frames, such as 1-5, or pipe the output to `head -n 5` or `tail -n 5`"
-
-// parseArgs classifies the arguments: recordings, then numbers, then a filter.
-func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
-	for i, number := range args[1:] {
-		if args[i] == "-n" && strings.Trim(number, "0123456789") == "" {
-			return nil, hint.With(errors.New("show has no flag -n"), fewerHint)
-		}
-	}
-	n := 1
-	for n < len(args) && o.Follow && a.isRecording(args[n]) {
-		n++
-	}
-	w := &showWords{recordings: args[:n]}
-	for _, rec := range w.recordings {
-		w.all = w.all || o.Follow && rec == "@live"
-	}
-	rest := args[n:]
-	if len(rest) == 0 {
-		return w, nil
-	}
-	if number, minus := strings.CutPrefix(rest[0], "-"); len(rest) == 1 && minus && number != "" && strings.Trim(number, "0123456789") == "" {
-		return nil, hint.With(fmt.Errorf("show has no flag %s", rest[0]), fewerHint)
-	}
-	for len(rest) > 0 {
-		ranges, ok, err := show.ParseRanges(rest[:1])
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		w.ranges, rest = append(w.ranges, ranges...), rest[1:]
-	}
-	w.query = strings.Join(rest, " ")
-	if one := args[n]; w.query == "" && len(w.ranges) == 1 && w.ranges[0].From == w.ranges[0].To && !o.ByCall() && !strings.ContainsAny(one, ".-") {
-		w.number, w.ranges = w.ranges[0].From, nil
-	}
-	return w, nil
-}
-
-// isRecording reports whether a word that follows a recording names another. It
-// must be the whole name: the beginning of an id may be a word to search for.
-func (a *app) isRecording(arg string) bool {
-	if arg == "@last" || arg == "@live" {
-		return true
-	}
-	isID := len(arg) == 8 && strings.Trim(arg, "0123456789abcdef") == ""
-	if !isID && filepath.Ext(arg) != store.Ext {
-		return false
-	}
-	if _, err := os.Stat(arg); err == nil {
-		return true
-	}
-	dir, err := a.dataDir()
-	if err != nil {
-		return false
-	}
-	_, _, err = store.Resolve(dir, arg)
-	return err == nil
-}
 
 // parseFilter compiles a query. What is wrong with it is shown under it.
 func (a *app) parseFilter(query string) (*filter.Filter, error) {
@@ -191,4 +105,55 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 		out = append(out, text)
 	}
 	return out, directive
+}
+
+// newFilterHelp is a topic of help and no command.
+func newFilterHelp(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "filter", Short: "The filter language of show, diff, replay and web"}
+	cmd.SetHelpFunc(func(*cobra.Command, []string) {
+		l := a.printer(a.stdout)
+		printFilterHelp(l)
+	})
+	return cmd
+}
+
+const filterIntro = `A filter is a list of terms. A frame, or with --calls a call, must match all:
+mcptap show @last tool:forecast is:error
+Quote terms that contain quotes, spaces, stars, < > or parentheses for the
+shell.`
+
+// printFilterHelp prints the table of the language.
+func printFilterHelp(l *term.Printer) {
+	width := l.Width
+	if width == 0 {
+		width = 80
+	}
+	l.Printf("%s\n", filterIntro)
+	for _, s := range filter.Help() {
+		l.Printf("\n%s\n", l.Paint(strings.TrimSuffix(s.Title, ":")+":", term.Bold))
+		forms := 0
+		for _, line := range s.Lines {
+			forms = max(forms, term.Width(line.Form))
+		}
+		for _, line := range s.Lines {
+			text := line.Means
+			if examples := strings.Join(line.Examples, "   "); examples != "" && !strings.HasPrefix(s.Title, "Words") {
+				text += "\n" + examples
+			}
+			form := l.Paint(term.Pad(line.Form, forms, false), term.Cyan)
+			for part := range strings.Lines(text) {
+				as := term.Plain
+				if form == "" {
+					as = term.Dim
+				}
+				for _, piece := range term.Fold(strings.TrimSuffix(part, "\n"), max(width-forms-4, 20)) {
+					if form == "" {
+						form = strings.Repeat(" ", forms)
+					}
+					l.Printf("%s\n", strings.TrimRight(fmt.Sprintf("  %s  %s", form, l.Paint(piece, as)), " "))
+					form = ""
+				}
+			}
+		}
+	}
 }
