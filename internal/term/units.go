@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
 // ParseSize parses a size such as 64MiB, 1.5 GB, 500k or 4096B. K, M and G are powers of
@@ -73,4 +75,12 @@ func Quote(s string) string {
 		s = strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return `"` + s + `"`
+}
+
+// ShellQuote returns s as one word for a POSIX shell.
+func ShellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,@%") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(safe.String(s), "'", `'\''`) + "'"
 }
