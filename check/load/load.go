@@ -1,4 +1,5 @@
-// Package load reads recordings for package check, and counts what filters match in them.
+// Package load reads what package check works with: recordings, which it also searches with
+// filters, locks, baselines and settings.
 package load
 
 import (
