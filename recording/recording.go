@@ -157,10 +157,19 @@ func TextSession(arg string) (name string, session int, ok bool) {
 	return name, session, err == nil && IsText(name)
 }
 
-// IsDir reports whether a path names a directory.
-func IsDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// IsDir reports whether an argument names a directory. If it is also the label of a recording, it
+// names the directory only if that has recordings or texts of them.
+func (o *Opener) IsDir(arg string) bool {
+	if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+		return false
+	}
+	dir, err := o.Dir()
+	if err != nil || len(store.Labelled(dir, arg)) == 0 {
+		return true
+	}
+	infos, _ := store.List(arg)
+	texts, _ := Texts(arg)
+	return len(infos)+len(texts) > 0
 }
 
 // IsText reports whether a file is not a recording. Recordings have zero bytes near

@@ -167,7 +167,7 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 			return err
 		}
 	}
-	switch dirs := [2]bool{recording.IsDir(first), recording.IsDir(second)}; {
+	switch dirs := [2]bool{a.opener().IsDir(first), a.opener().IsDir(second)}; {
 	case dirs[0] && dirs[1]:
 		if len(o.baselines) > 0 {
 			err = errors.New("--baseline cannot be used with directories")

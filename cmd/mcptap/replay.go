@@ -165,6 +165,9 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	if err != nil {
 		return err
 	}
+	if a.opener().IsDir(name) {
+		return hint.With(fmt.Errorf("%s is a directory", term.Quote(name)), "name a recording or an export")
+	}
 	if o.update && !o.yes && (!term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr)) {
 		return errors.New("not a terminal: pass --yes to confirm --update")
 	}

@@ -110,7 +110,7 @@ func (o *statsOptions) run(ctx context.Context, a *app, args []string) error {
 // measure measures the recordings that the arguments name.
 func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*stats.Report, error) {
 	m := stats.New(o.slowest())
-	found, leftOut, err := stats.Sources(args, a.findSession, a.say)
+	found, leftOut, err := stats.Sources(args, a.opener().IsDir, a.findSession, a.say)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*sta
 
 // runContext prints what servers cost the context of a model.
 func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) error {
-	found, _, err := stats.Sources(args, a.findSession, a.say)
+	found, _, err := stats.Sources(args, a.opener().IsDir, a.findSession, a.say)
 	if err != nil {
 		return err
 	}

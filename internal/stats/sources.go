@@ -18,9 +18,11 @@ type Source struct {
 
 // Sources returns the recordings that the arguments name, each once, and the number of
 // unreadable ones in directories.
-func Sources(args []string, find func(arg string) (path string, session int, err error), say func(string)) (found []Source, leftOut int, err error) {
+func Sources(
+	args []string, isDir func(string) bool, find func(arg string) (path string, session int, err error), say func(string),
+) (found []Source, leftOut int, err error) {
 	for _, arg := range args {
-		if recording.IsDir(arg) {
+		if isDir(arg) {
 			inside, unreadable, err := recordingsIn(arg, find, say)
 			if err != nil {
 				return nil, 0, err

@@ -94,9 +94,7 @@ func (r *Run) Do(name string, command []string) error {
 
 // read reads the recording, for the plan and the comparison.
 func (r *Run) read(name string) (err error) {
-	if r.arg, r.from, err = name, nil, nil; recording.IsDir(name) {
-		return hint.With(fmt.Errorf("%s is a directory", term.Quote(name)), "name a recording or an export")
-	}
+	r.arg = name
 	if r.Update && recording.IsBundle(name) {
 		err := errors.New("--update cannot replace the recording in a bundle")
 		return hint.With(err, "`mcptap import` makes a recording of it")
