@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -41,6 +42,12 @@ type conn struct {
 	silent bool
 	// mute reports that nothing more is written to the server.
 	mute atomic.Bool
+	// telling is held while writing to the server.
+	telling sync.Mutex
+	// reset reports that a write to the server failed because the server reset the connection.
+	reset atomic.Bool
+	// relayed reports that the client has the end of the server's bytes.
+	relayed atomic.Bool
 	// late is how many bytes may still be recorded of the request that got a 502.
 	late int
 	// blindUp and blindDown report that a cutter failed, see cutUp.
@@ -178,13 +185,32 @@ func (c *conn) tell(out []byte) {
 	if len(out) == 0 || c.mute.Load() || !c.dialed && !c.reach() {
 		return
 	}
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	if _, err := c.server.Write(out); err != nil {
 		// The server cannot be written to. Its last bytes are still to be
 		// read, and the way it ended.
 		how, _ := ended(err)
 		c.lost(byServer, how)
+		c.reset.Store(errors.Is(err, syscall.ECONNRESET))
 		c.mute.Store(true)
+		if c.relayed.Load() {
+			c.client.abort() // the only way left to tell the client
+		}
 	}
+}
+
+// wasReset reports whether the server reset the connection although a read returned a proper
+// end. The kernel reports a reset once: if a write was waiting, to that write, which then returns.
+func (c *conn) wasReset() bool {
+	for range 20 {
+		if c.telling.TryLock() {
+			c.telling.Unlock()
+			break
+		}
+		time.Sleep(time.Millisecond) // after a proper end, the write may wait forever
+	}
+	return c.reset.Load()
 }
 
 // reach dials the server and starts its lane. At that time a request has been read
@@ -326,10 +352,11 @@ func (c *conn) give(chunk []byte) bool {
 // proper end, the end of the connection within a message, or a reset.
 func (c *conn) serverEnded(err error) {
 	how, broken := ended(err)
+	broken = broken || c.wasReset()
 	c.lost(byServer, how)
 	c.speaking.Lock()
 	defer c.speaking.Unlock()
-	clean := errors.Is(err, io.EOF)
+	clean := errors.Is(err, io.EOF) && !broken
 	// A body that ends with the connection looks complete unless the connection is reset.
 	broken = broken || !clean && c.down.endless()
 	within := c.down.within()
@@ -345,6 +372,7 @@ func (c *conn) serverEnded(err error) {
 		return
 	}
 	c.client.closeWrite(clean && !within)
+	c.relayed.Store(true)
 	if c.mute.Load() {
 		c.client.expire(linger)
 	}
