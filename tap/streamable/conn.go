@@ -349,7 +349,7 @@ func (c *conn) give(chunk []byte) bool {
 }
 
 // serverEnded forwards the end of the server's bytes, so that the client sees the same: a
-// proper end, the end of the connection within a message, or a reset.
+// proper end, also within a message, one without the closing alert of TLS, or a reset.
 func (c *conn) serverEnded(err error) {
 	how, broken := ended(err)
 	broken = broken || c.wasReset()
@@ -359,7 +359,6 @@ func (c *conn) serverEnded(err error) {
 	clean := errors.Is(err, io.EOF) && !broken
 	// A body that ends with the connection looks complete unless the connection is reset.
 	broken = broken || !clean && c.down.endless()
-	within := c.down.within()
 	out := c.endDown(clean)
 	if c.silent {
 		return
@@ -371,7 +370,7 @@ func (c *conn) serverEnded(err error) {
 		c.client.abort()
 		return
 	}
-	c.client.closeWrite(clean && !within)
+	c.client.closeWrite(clean)
 	c.relayed.Store(true)
 	if c.mute.Load() {
 		c.client.expire(linger)
