@@ -100,7 +100,13 @@ func (c *conn) serveUp() {
 	}
 	var room room
 	defer room.free()
-	waits := false // whether it waits for the rest of a head
+	waits := false      // whether it waits for the rest of a head
+	var began time.Time // when that head began
+	defer func() {
+		if waits {
+			c.heads.Add(-1)
+		}
+	}()
 	for {
 		chunk, err := room.read(&c.client)
 		if len(chunk) > 0 {
@@ -116,13 +122,22 @@ func (c *conn) serveUp() {
 			c.clientEnded(err)
 			return
 		}
-		switch within := c.up.state == upHead; {
+		within := c.up.state == upHead
+		switch {
 		case within && !waits:
+			c.heads.Add(1)
+			began = c.up.began
 			c.client.expire(headTime)
-		case waits && !within && c.up.state != upRefused && c.late == 0:
-			_ = c.client.socket.SetReadDeadline(time.Time{})
+		case within && began != c.up.began: // pipelined: the next one
+			began = c.up.began
+			c.client.expire(headTime)
+		case waits && !within:
+			c.heads.Add(-1)
+			if c.up.state != upRefused && c.late == 0 {
+				_ = c.client.socket.SetReadDeadline(time.Time{})
+			}
 		}
-		waits = c.up.state == upHead
+		waits = within
 	}
 }
 
