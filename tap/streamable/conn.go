@@ -314,7 +314,7 @@ func (c *conn) clientEnded(err error) {
 	switch {
 	case !c.dialed:
 	case broken:
-		c.server.abort()
+		c.abort(&c.server)
 	default:
 		c.server.closeWrite(errors.Is(err, io.EOF))
 	}
@@ -382,13 +382,22 @@ func (c *conn) serverEnded(err error) {
 		_, _ = c.client.Write(out)
 	}
 	if broken {
-		c.client.abort()
+		c.abort(&c.client)
 		return
 	}
 	c.client.closeWrite(clean)
 	c.relayed.Store(true)
 	if c.mute.Load() {
 		c.client.expire(linger)
+	}
+}
+
+// abort aborts one side because of the end of the other. If the tap was stopped, [conn.stop] ends both.
+func (c *conn) abort(w *wire) {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	if !c.stopped {
+		w.abort()
 	}
 }
 

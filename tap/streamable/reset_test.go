@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/rawtalk"
+	"github.com/mcptap/mcptap/tap"
 )
 
 // A server that resets the connection while the tap waits to write to it has not ended its response:
@@ -40,4 +41,17 @@ func TestServerIsGoneForAnUpload(t *testing.T) {
 		}
 	}
 	s.finish()
+}
+
+// A tap that is closed ends idle connections properly, on both sides.
+func TestCloseOfIdleConnections(t *testing.T) {
+	for range 20 {
+		s := newStage(t, nil)
+		s.Say(">", `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`)
+		s.Say("<", `HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`)
+		s.rec.wait(func(f []*frame) bool { return countEvents(f, tap.EventEnd) == 1 })
+		must(t, s.tap.Close())
+		s.Say("client sees eof", "")
+		s.Say("server sees eof", "")
+	}
 }
