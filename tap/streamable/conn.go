@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -41,6 +42,12 @@ type conn struct {
 	silent bool
 	// mute reports that nothing more is written to the server.
 	mute atomic.Bool
+	// telling is held while writing to the server.
+	telling sync.Mutex
+	// reset reports that a write to the server failed because the server reset the connection.
+	reset atomic.Bool
+	// relayed reports that the client has the end of the server's bytes.
+	relayed atomic.Bool
 	// late is how many bytes may still be recorded of the request that got a 502.
 	late int
 	// blindUp and blindDown report that a cutter failed, see cutUp.
@@ -93,7 +100,13 @@ func (c *conn) serveUp() {
 	}
 	var room room
 	defer room.free()
-	waits := false // whether it waits for the rest of a head
+	waits := false      // whether it waits for the rest of a head
+	var began time.Time // when that head began
+	defer func() {
+		if waits {
+			c.heads.Add(-1)
+		}
+	}()
 	for {
 		chunk, err := room.read(&c.client)
 		if len(chunk) > 0 {
@@ -109,13 +122,22 @@ func (c *conn) serveUp() {
 			c.clientEnded(err)
 			return
 		}
-		switch within := c.up.state == upHead; {
+		within := c.up.state == upHead
+		switch {
 		case within && !waits:
+			c.heads.Add(1)
+			began = c.up.began
 			c.client.expire(headTime)
-		case waits && !within && c.up.state != upRefused && c.late == 0:
-			_ = c.client.socket.SetReadDeadline(time.Time{})
+		case within && began != c.up.began: // pipelined: the next one
+			began = c.up.began
+			c.client.expire(headTime)
+		case waits && !within:
+			c.heads.Add(-1)
+			if c.up.state != upRefused && c.late == 0 {
+				_ = c.client.socket.SetReadDeadline(time.Time{})
+			}
 		}
-		waits = c.up.state == upHead
+		waits = within
 	}
 }
 
@@ -178,13 +200,32 @@ func (c *conn) tell(out []byte) {
 	if len(out) == 0 || c.mute.Load() || !c.dialed && !c.reach() {
 		return
 	}
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	if _, err := c.server.Write(out); err != nil {
 		// The server cannot be written to. Its last bytes are still to be
 		// read, and the way it ended.
 		how, _ := ended(err)
 		c.lost(byServer, how)
+		c.reset.Store(errors.Is(err, syscall.ECONNRESET))
 		c.mute.Store(true)
+		if c.relayed.Load() {
+			c.client.abort() // the only way left to tell the client
+		}
 	}
+}
+
+// wasReset reports whether the server reset the connection although a read returned a proper
+// end. The kernel reports a reset once: if a write was waiting, to that write, which then returns.
+func (c *conn) wasReset() bool {
+	for range 20 {
+		if c.telling.TryLock() {
+			c.telling.Unlock()
+			break
+		}
+		time.Sleep(time.Millisecond) // after a proper end, the write may wait forever
+	}
+	return c.reset.Load()
 }
 
 // reach dials the server and starts its lane. At that time a request has been read
@@ -273,7 +314,7 @@ func (c *conn) clientEnded(err error) {
 	switch {
 	case !c.dialed:
 	case broken:
-		c.server.abort()
+		c.abort(&c.server)
 	default:
 		c.server.closeWrite(errors.Is(err, io.EOF))
 	}
@@ -323,16 +364,16 @@ func (c *conn) give(chunk []byte) bool {
 }
 
 // serverEnded forwards the end of the server's bytes, so that the client sees the same: a
-// proper end, the end of the connection within a message, or a reset.
+// proper end, also within a message, one without the closing alert of TLS, or a reset.
 func (c *conn) serverEnded(err error) {
 	how, broken := ended(err)
+	broken = broken || c.wasReset()
 	c.lost(byServer, how)
 	c.speaking.Lock()
 	defer c.speaking.Unlock()
-	clean := errors.Is(err, io.EOF)
+	clean := errors.Is(err, io.EOF) && !broken
 	// A body that ends with the connection looks complete unless the connection is reset.
 	broken = broken || !clean && c.down.endless()
-	within := c.down.within()
 	out := c.endDown(clean)
 	if c.silent {
 		return
@@ -341,12 +382,22 @@ func (c *conn) serverEnded(err error) {
 		_, _ = c.client.Write(out)
 	}
 	if broken {
-		c.client.abort()
+		c.abort(&c.client)
 		return
 	}
-	c.client.closeWrite(clean && !within)
+	c.client.closeWrite(clean)
+	c.relayed.Store(true)
 	if c.mute.Load() {
 		c.client.expire(linger)
+	}
+}
+
+// abort aborts one side because of the end of the other. If the tap was stopped, [conn.stop] ends both.
+func (c *conn) abort(w *wire) {
+	c.stopping.Lock()
+	defer c.stopping.Unlock()
+	if !c.stopped {
+		w.abort()
 	}
 }
 

@@ -292,7 +292,3 @@ func (d *downLane) endless() bool {
 	}
 	return false
 }
-
-// within reports whether the server is in the middle of data that does not end with the
-// connection, or has not begun to respond.
-func (d *downLane) within() bool { return d.first() != nil && !d.endless() }

@@ -135,12 +135,12 @@ func (tr *traffic) lost(by, how string) {
 
 // hangUp records that the client has hung up in each exchange whose response is not over.
 // The end of the exchange is recorded when the server notices, which may be much later. Other
-// protocols have ends of their own.
+// protocols have ends of their own, but a client may offer one with each request.
 func (tr *traffic) hangUp() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock() // held while recording, so that the end of the exchange comes later
 	for _, ex := range tr.queue {
-		if ex.method != "" && ex.decided == nil && ex.own == nil {
+		if ex.method != "" && ex.own == nil && !ex.changed() {
 			tr.rec.Event(ex.n, tap.Event{Name: tap.EventHangUp, By: byClient})
 		}
 	}
@@ -171,6 +171,19 @@ func (tr *traffic) decide(ex *exchange) {
 	case <-ex.decided:
 	default:
 		close(ex.decided)
+	}
+}
+
+// changed reports whether the connection has changed to another protocol.
+func (ex *exchange) changed() bool {
+	if ex.decided == nil {
+		return false
+	}
+	select {
+	case <-ex.decided:
+		return ex.ws != nil || ex.tunnel
+	default:
+		return false
 	}
 }
 

@@ -20,11 +20,11 @@ const (
 	leastHead = 32 << 10
 )
 
-// headLimit returns the size limit of a head, given those of all connections.
+// headLimit returns the size limit of a head, given the number of incomplete ones.
 func (s *site) headLimit() int {
 	conns := 1
-	if s.live != nil {
-		conns = max(1, int(s.live.Load()))
+	if s.heads != nil {
+		conns = max(1, int(s.heads.Load()))
 	}
 	return max(leastHead, min(maxHead, maxHeads/conns))
 }

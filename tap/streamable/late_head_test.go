@@ -65,3 +65,58 @@ func TestHeadThatIsNeverComplete(t *testing.T) {
 		}
 	}
 }
+
+// The time limit is for each head, also if a client sends requests without waiting and each read ends
+// within one.
+func TestPipelinedHeadsAreNotLate(t *testing.T) {
+	defer func(d time.Duration) { headTime = d }(headTime)
+	headTime = 500 * time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	tp, _ := begin(t, server.URL, nil)
+	c, err := net.Dial("tcp", tp.Addr().String())
+	must(t, err)
+	defer c.Close()
+	head := "GET / HTTP/1.1\r\nHost: " + tp.Addr().String() + "\r\n\r\n"
+	const requests = 20
+	_, err = io.WriteString(c, head[:2])
+	must(t, err)
+	for range requests {
+		time.Sleep(2 * headTime / requests)
+		_, err = io.WriteString(c, head[2:]+head[:2])
+		must(t, err)
+	}
+	r := bufio.NewReader(c)
+	for i := range requests {
+		res, err := http.ReadResponse(r, nil)
+		must(t, err)
+		if res.StatusCode != 200 {
+			t.Fatalf("response %d: %s", i, res.Status)
+		}
+	}
+}
+
+// Connections without an incomplete head do not limit the heads of the others.
+func TestIdleConnectionsDoNotLimitHeads(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.MaxHeaderBytes = 2 << 20
+	server.Start()
+	defer server.Close()
+	tp, rec := begin(t, server.URL, nil)
+	const idle = 200
+	for range idle {
+		c, err := net.Dial("tcp", tp.Addr().String())
+		must(t, err)
+		defer c.Close()
+	}
+	rec.wait(func(f []*frame) bool { return countEvents(f, "connect") == idle })
+	req, err := http.NewRequest("GET", tp.URL(), nil)
+	must(t, err)
+	req.Header.Set("X-Long", strings.Repeat("x", 900<<10))
+	res, err := http.DefaultClient.Do(req)
+	must(t, err)
+	res.Body.Close()
+	if res.StatusCode != 200 {
+		t.Errorf("%s", res.Status)
+	}
+}

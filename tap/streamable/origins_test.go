@@ -28,8 +28,8 @@ func TestAllowedOrigins(t *testing.T) {
 // The unfinished heads of many connections share what may be held.
 func TestHeadsShareTheirMemory(t *testing.T) {
 	for conns, want := range map[int64]int{0: maxHead, 1: maxHead, 64: maxHead, 128: maxHead / 2, 300: maxHeads / 300, 1 << 20: leastHead} {
-		s := &site{live: new(atomic.Int64)}
-		s.live.Store(conns)
+		s := &site{heads: new(atomic.Int64)}
+		s.heads.Store(conns)
 		if got := s.headLimit(); got != want {
 			t.Errorf("beside %d connections a head may have %d bytes, want %d", conns, got, want)
 		}

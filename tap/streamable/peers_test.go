@@ -152,6 +152,44 @@ func TestEndsOfTLS(t *testing.T) {
 	}
 }
 
+// The closing alert of the server's TLS is forwarded to a client with TLS, also within a response.
+func TestEndsOfTLSWithinAResponse(t *testing.T) {
+	srv := httptest.NewUnstartedServer(hello)
+	srv.StartTLS()
+	defer srv.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	conf := &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}
+	l := rawtalk.Listen(t)
+	for _, proper := range []bool{true, false} {
+		tp, _ := begin(t, "https://"+l.Addr().String(), func(c *Config) { c.ClientTLS, c.ServerTLS = conf, srv.TLS })
+		go func() {
+			raw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c := tls.Server(raw, srv.TLS)
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthe first part")
+			if proper {
+				_ = c.Close()
+			}
+			_ = raw.Close()
+		}()
+		raw, err := net.Dial("tcp", tp.Addr().String())
+		must(t, err)
+		must(t, raw.SetDeadline(time.Now().Add(rawtalk.Patience)))
+		c := wire{Conn: raw, socket: raw}.wrapped(tls.Client, conf)
+		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		must(t, err)
+		got, err := io.ReadAll(c)
+		if !strings.HasSuffix(string(got), "the first part") || proper != (err == nil) || !proper && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("proper %v: got %q, %v", proper, got, err)
+		}
+		raw.Close()
+	}
+}
+
 // A proxy is asked for a tunnel, with its user.
 func TestProxy(t *testing.T) {
 	srv := httptest.NewServer(hello)

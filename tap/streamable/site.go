@@ -21,8 +21,8 @@ type site struct {
 	// keepSecrets reports that bytes that are not HTTP, which may have credentials, are
 	// recorded instead of counted.
 	keepSecrets bool
-	// live is the number of open connections.
-	live *atomic.Int64
+	// heads is the number of connections whose head is incomplete.
+	heads *atomic.Int64
 	// number returns the number of the next exchange.
 	number func() uint64
 }

@@ -64,7 +64,7 @@ func New(cfg Config) (*Tap, error) {
 	t.site = site{
 		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
 		hosts: names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
-		rewriteAuth: cfg.RewriteAuth, live: new(atomic.Int64),
+		rewriteAuth: cfg.RewriteAuth, heads: new(atomic.Int64),
 		number: func() uint64 { return t.exchanges.Add(1) },
 	}
 	return t, nil
@@ -124,10 +124,8 @@ func (t *Tap) start(c net.Conn) {
 		return
 	}
 	t.open[k] = struct{}{}
-	t.live.Add(1)
 	t.work.Go(func() {
 		k.serve()
-		t.live.Add(-1)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.open, k)
