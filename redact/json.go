@@ -158,6 +158,8 @@ func (w *walker) object(s scope) {
 				table = w.columnsAhead()
 			case rowLists[plain] && table != nil:
 				in = scope{rows: table}
+			case plain == "rawheaders":
+				in = scope{flat: true}
 			}
 		}
 		w.value(in)
@@ -200,6 +202,7 @@ func (w *walker) array(s scope) {
 	w.at++
 	w.space()
 	next := scope{} // set by an element for the next one
+	name := ""      // of the next value in a flat list
 	for i := 0; w.src[w.at] != ']'; i++ {
 		if w.src[w.at] == ',' {
 			w.at++
@@ -218,6 +221,10 @@ func (w *walker) array(s scope) {
 			in = scope{cells: s.rows}
 		case s.cells != nil:
 			in = s.cells.at(w.r, i)
+		case s.flat && i%2 == 0 && w.src[w.at] == '"':
+			name = w.string()
+		case s.flat && w.r.fieldRule(name) != "":
+			in = scope{header: name}
 		}
 		start, depth := w.at, len(w.r.path)
 		if depth > 0 || w.r.nested > 1 { // a batch: paths begin at each message
@@ -380,6 +387,8 @@ type scope struct {
 	// pairs reports that the value is a list of header fields, which are pairs of a name
 	// and a value.
 	pairs bool
+	// flat reports that the value is a list of names and values in turn, as in Node.js.
+	flat bool
 	// header is the name of the header field whose value it is. field reports that it has
 	// both name and value, user that it is user:password.
 	header      string

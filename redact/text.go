@@ -60,11 +60,11 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for _, w := range []string{" -u ", " --user ", " --user=", " --proxy-user "} {
 		add(w, wordKind{kind: wordUser})
 	}
-	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
+	for _, w := range []string{`\u00`, `\/`, "\x1b[", "&quot;", "&#", "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
 	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
-		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: "} {
+		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`} {
 		add(w, wordKind{kind: wordContext})
 	}
 	if opt.Emails {
@@ -119,7 +119,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: start, end: end, rule: rule})
 		}
 	}
-	emailsTo, namesTo, keysTo := 0, 0, 0
+	emailsTo, namesTo, keysTo, codedTo := 0, 0, 0, 0
 	var around windows
 	tables := r.newTableFinder(text)
 	ends := runs{}
@@ -151,7 +151,12 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			from, to := schemeSecret(text, start, end)
 			add(from, to, "authorization")
 		case wordJWT:
-			add(start, jwtEnd(text, start), "jwt")
+			to := jwtEnd(text, start)
+			add(start, to, "jwt")
+			if to == 0 && start >= codedTo && start > 0 && coded64[text[start-1]] && !alnum[text[start-1]] { // in a path, or after a sign
+				codedTo = codedEnd(text, start)
+				hits = append(hits, r.encodedAt(text, span{start, codedTo})...)
+			}
 		case wordUser:
 			if bytes.Contains(text[:start], []byte("curl")) {
 				from, to := userSecret(text, end)

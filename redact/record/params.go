@@ -157,7 +157,7 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 			separator = raw[end : end+1]
 		}
 		name, value, _ := strings.Cut(raw[:end], "=")
-		if plain := unescape(name); isSecretName(plain) && value != "" {
+		if plain := unescape(name); value != "" && (isSecretName(plain) || isObject(unescape(value))) {
 			b.WriteString(name + "=" + m.named(plain, unescape(value)))
 			names = appendNew(names, plain)
 		} else {
@@ -167,6 +167,12 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 		raw = raw[end+len(separator):]
 	}
 	return b.String(), names
+}
+
+// isObject reports whether a value is JSON or base64 of it: settings, in which some servers
+// take their keys, or a JSON Web Token.
+func isObject(value string) bool {
+	return strings.HasPrefix(value, `{"`) || strings.HasPrefix(value, "eyJ")
 }
 
 // multipart masks the fields of a multipart form that have secret names (RFC 7578).
