@@ -162,6 +162,9 @@ func isNumberOf(name string, figures []byte) bool {
 // separator reads the text between a name and its value. It returns =, :, > for the end of
 // a tag, or 0 for none, and the offset of the value.
 func separator(text []byte, i int) (sign byte, at int) {
+	if i+1 < len(text) && text[i] == ']' && text[i+1] == '=' { // user[password]=…
+		i++
+	}
 	if j := skipQuote(text, i); j > i {
 		if i = j; i < len(text) && text[i] == ']' { // settings["name"] = …
 			i++

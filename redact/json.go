@@ -302,7 +302,9 @@ func (w *walker) pair() {
 		if w.src[w.at] == '"' && i == 0 {
 			name = w.string()
 		} else if i == 1 {
-			in.header = name
+			if in.header = name; w.life && w.r.fieldRule(name) == "" && SecretField(name) {
+				in = scope{secret: nameRule, all: true}
+			}
 		}
 		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
 		w.value(in)
@@ -327,7 +329,7 @@ func (w *walker) text(start, end int, s scope) {
 	if start == end {
 		return
 	}
-	if s.secret == "" && s.header == "" && !s.field && !s.user && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
+	if s.secret == "" && s.header == "" && !s.field && !s.user && !w.life && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
 		return
 	}
 	d := decoded(w.src[start:end])
@@ -347,6 +349,8 @@ func (w *walker) text(start, end int, s scope) {
 		if s.secret != nameRule || !s.explained(d.text[from:]) {
 			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
 		}
+	case w.life && isURL(d.text):
+		edits = w.r.replaced(d.text, w.r.urlHits(d.text))
 	default:
 		edits = w.r.edits(d.text)
 	}

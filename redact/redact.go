@@ -135,6 +135,8 @@ func (r *Redactor) Frame(f *tap.Frame) []byte {
 		return r.keyLine(f)
 	case (!utf8.Valid(f.Raw) || bytes.IndexByte(f.Raw, 0) >= 0) && (f.Form == tap.FormBody || f.Form == tap.FormBytes || f.Form == tap.FormBinary):
 		return r.unreadable(f.Raw)
+	case f.Form == tap.FormBody && assigns(f.Raw): // of OAuth
+		return apply(f.Raw, r.replaced(f.Raw, append(r.textHits(f.Raw), parameterHits(f.Raw, true)...)))
 	case r.harmless(f.Raw):
 		return f.Raw
 	}
