@@ -89,14 +89,11 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
 			if from = to + 1; listSchemes[lower(value)] {
-				end := "\r\n"
+				quote := byte('\n')
 				if quotedBefore(text, start) {
-					end += string(text[start-1])
+					quote = text[start-1]
 				}
-				to = min(len(text), from+maxCookies)
-				if n := bytes.IndexAny(text[from:to], end); n >= 0 {
-					to = from + n
-				}
+				to = parametersEnd(text, from, quote)
 			} else {
 				to = wordEnd(text, from)
 			}
@@ -337,6 +334,24 @@ func lineEnd(text []byte, i int) int {
 		return i + n
 	}
 	return i + len(line)
+}
+
+// parametersEnd returns the end of a list of parameters at an offset: that of the line, or a
+// quote that neither begins nor ends a value.
+func parametersEnd(text []byte, at int, quote byte) int {
+	open := false
+	for end := min(len(text), at+maxCookies); at < end && text[at] != '\r' && text[at] != '\n'; at++ {
+		switch {
+		case text[at] != quote:
+		case text[at-1] == '=':
+			open = true
+		case !open:
+			return at
+		default:
+			open = false
+		}
+	}
+	return at
 }
 
 func wordEnd(text []byte, i int) int {

@@ -392,7 +392,7 @@ func decoded(s []byte) decodedText {
 	return d
 }
 
-// loosely decodes the escapes of URLs, JSON and HTML anywhere in a text, such as a log or a
+// loosely decodes the escapes of URLs, JSON, HTML and code anywhere in a text, such as a log or a
 // truncated message, and drops the colours of a terminal. ok is false if there are none.
 // With URL escapes, + is a space.
 func loosely(s []byte) (d decodedText, ok bool) {
@@ -413,6 +413,8 @@ func loosely(s []byte) (d decodedText, ok bool) {
 		case s[i] == '\\' && i+1 < len(s) && (strings.IndexByte(`"\/bfnrt'`, s[i+1]) >= 0 ||
 			s[i+1] == 'u' && i+5 < len(s) && isHex(s[i+2]) && isHex(s[i+3]) && isHex(s[i+4]) && isHex(s[i+5])):
 			out, n = appendLoosely(buf[:0], s[i:])
+		case s[i] == '\\' && i+3 < len(s) && s[i+1] == 'x' && s[i+2] < '8' && isHex(s[i+2]) && isHex(s[i+3]):
+			out, n = append(buf[:0], fromHex(s[i+2])<<4|fromHex(fold(s[i+3]))), 4
 		case s[i] == '\x1b':
 			n = colourSize(s[i:])
 		case s[i] == '&':
