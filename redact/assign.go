@@ -103,7 +103,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 	case quotedBefore(text, from):
 		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
-			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends the string that contains the name
+			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 || sign == ':' && isJoined(text, from) { // the quote ends the string that contains the name
 			return 0, 0, ""
 		}
 	case sign == ':' && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
@@ -124,6 +124,18 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		return 0, 0, ""
 	}
 	return from, to, rule
+}
+
+// isJoined reports whether the quote before an offset ends a string that code joins to
+// another value, as in "token: " + t.
+func isJoined(text []byte, at int) bool {
+	after := bytes.TrimLeft(text[at:min(len(text), at+8)], " ")
+	if len(after) == 0 || strings.IndexByte("+.%&", after[0]) < 0 {
+		return false
+	}
+	line := text[max(0, at-1-maxWindow) : at-1]
+	line = line[bytes.LastIndexByte(line, '\n')+1:]
+	return bytes.Count(line, text[at-1:at])%2 == 1
 }
 
 // assigns reports whether a text begins with name=.

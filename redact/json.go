@@ -136,7 +136,7 @@ func (w *walker) object(s scope) {
 		w.space()
 		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
 		in := w.member(name, s)
-		if in.secret == nameRule && w.src[w.at] == '"' && isDir(name, []byte(w.string())) {
+		if in.secret == nameRule && (w.src[w.at] == '"' && isDir(name, []byte(w.string())) || w.src[w.at] == '{' && !in.all && strings.HasPrefix(name, "/")) { // a path of OpenAPI
 			in = scope{}
 		}
 		if plain := plainName(name); !s.schema && !s.all && in.secret == "" {
