@@ -152,6 +152,13 @@ func TestHostileSummary(t *testing.T) {
 		s.add(tap.ToClient, word)
 		s.add(tap.Lifecycle, `{"event":"broken","lane":`+quoted+`}`)
 		s.add(tap.Lifecycle, `{"event":"exit","signal":`+quoted+`}`)
+		s.add(tap.Lifecycle, `{"event":"request","method":"POST","target":"/mcp"}`)
+		s.add(tap.ToServer, `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+		s.add(tap.Lifecycle, `{"event":"response","status":200}`)
+		s.add(tap.Lifecycle, `{"event":"end","by":"server","error":`+quoted+`}`)
+		for i := len(s) - 4; i < len(s); i++ {
+			s[i].Exchange = 1
+		}
 		got := summarize(t, s, About{Bundle: "bug.zip", Header: tap.Header{
 			ID: word, Label: word, Transport: word, Upstream: word, Program: word, Platform: word, Command: []string{word, word},
 		}, Program: word})

@@ -225,6 +225,9 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 		how := "waited " + view.Took(max(about.Duration-q.At, 0))
 		if q.Lost {
 			how = view.StreamEndWords(&q.StreamEnd, q.At)
+			if q.StreamEnd.Error != "" {
+				how = span(how)
+			}
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
 			title(q.Method, q.Subject, s.arguments(q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)

@@ -89,14 +89,11 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
 			if from = to + 1; listSchemes[lower(value)] {
-				end := "\r\n"
+				quote := byte('\n')
 				if quotedBefore(text, start) {
-					end += string(text[start-1])
+					quote = text[start-1]
 				}
-				to = min(len(text), from+maxCookies)
-				if n := bytes.IndexAny(text[from:to], end); n >= 0 {
-					to = from + n
-				}
+				to = parametersEnd(text, from, quote)
 			} else {
 				to = wordEnd(text, from)
 			}
@@ -106,7 +103,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 	case quotedBefore(text, from):
 		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
-			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 { // the quote ends the string that contains the name
+			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 || sign == ':' && isJoined(text, from) { // the quote ends the string that contains the name
 			return 0, 0, ""
 		}
 	case sign == ':' && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
@@ -127,6 +124,18 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		return 0, 0, ""
 	}
 	return from, to, rule
+}
+
+// isJoined reports whether the quote before an offset ends a string that code joins to
+// another value, as in "token: " + t.
+func isJoined(text []byte, at int) bool {
+	after := bytes.TrimLeft(text[at:min(len(text), at+8)], " ")
+	if len(after) == 0 || strings.IndexByte("+.%&", after[0]) < 0 {
+		return false
+	}
+	line := text[max(0, at-1-maxWindow) : at-1]
+	line = line[bytes.LastIndexByte(line, '\n')+1:]
+	return bytes.Count(line, text[at-1:at])%2 == 1
 }
 
 // assigns reports whether a text begins with name=.
@@ -162,6 +171,9 @@ func isNumberOf(name string, figures []byte) bool {
 // separator reads the text between a name and its value. It returns =, :, > for the end of
 // a tag, or 0 for none, and the offset of the value.
 func separator(text []byte, i int) (sign byte, at int) {
+	if i+1 < len(text) && text[i] == ']' && text[i+1] == '=' { // user[password]=…
+		i++
+	}
 	if j := skipQuote(text, i); j > i {
 		if i = j; i < len(text) && text[i] == ']' { // settings["name"] = …
 			i++
@@ -279,6 +291,9 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
 		return sign != '>' || c == '<' || c == '\n'
 	case '&', '#':
+		if e := entity(text[i:]); e != "" && e != "&amp;" {
+			return true
+		}
 		return query || c == '&' && sign == '=' && (i+1 == len(text) || strings.IndexByte("& \t\r\n", text[i+1]) >= 0 || assigns(text[i+1:]))
 	case ';':
 		return true
@@ -331,6 +346,24 @@ func lineEnd(text []byte, i int) int {
 		return i + n
 	}
 	return i + len(line)
+}
+
+// parametersEnd returns the end of a list of parameters at an offset: that of the line, or a
+// quote that neither begins nor ends a value.
+func parametersEnd(text []byte, at int, quote byte) int {
+	open := false
+	for end := min(len(text), at+maxCookies); at < end && text[at] != '\r' && text[at] != '\n'; at++ {
+		switch {
+		case text[at] != quote:
+		case text[at-1] == '=':
+			open = true
+		case !open:
+			return at
+		default:
+			open = false
+		}
+	}
+	return at
 }
 
 func wordEnd(text []byte, i int) int {

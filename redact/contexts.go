@@ -27,8 +27,12 @@ var contexts = []context{
 	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
 	{anchors: []string{"AttributeValue", "<value"}, at: `\b(?:[Nn]ame|key)="([\w:.-]+)"[^<>]*>\s*<(?:\w+:)?(?:AttributeValue|value)\b[^<>]*>([^<>]+)<`},
 	{anchors: []string{"</"}, at: `<(?:\w+:)?([\w.-]+)\s[^<>]*>([^<>\s]+)</`},
+	// Forms with several parts, and files of cookies
+	{anchors: []string{"form-data"}, at: `(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]+)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)`},
+	{anchors: []string{"TRUE\t"}, at: `\t(?:TRUE|FALSE)\t[^\t\r\n]*\t(?:TRUE|FALSE)\t-?\d+\t[^\t\r\n]+\t()([^\t\r\n]+)`},
 	// Settings and code
 	{anchors: []string{"ENV ", "ARG ", "env ", "setx "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv|setx)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
+	{anchors: []string{"set -"}, at: `\bset\s+-\w+\s+([\w.-]+)\s+["']?([^\s"']+)`},
 	{anchors: []string{"variable \""}, at: `\bvariable\s+"([\w.-]+)"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]+)"`},
 	{anchors: []string{":="}, at: "([\\w.-]+)\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
 	{anchors: []string{"SecureString"}, at: `\bConvertTo-SecureString\s+(?:-String\s+)?()["']([^"'\n]+)["']`},

@@ -68,6 +68,15 @@ func TestHostileFrames(t *testing.T) {
 		"sentences":  strings.Repeat("the password is for of ", 5_000),
 		"types":      strings.Repeat("token: string = ", 10_000),
 		"digits":     `{"pin":48291734,"x":"` + strings.Repeat("48291734", 10_000) + `"}`,
+		"colours":    strings.Repeat("\x1b[1m", 20_000) + "password=abc123" + strings.Repeat("\x1b[", 20_000),
+		"entities":   strings.Repeat("&quot;", 10_000) + "password=abc123" + strings.Repeat("&", 20_000),
+		"hexes":      strings.Repeat(`\x5c`, 20_000) + "x1b[1m",
+		"coded":      strings.Repeat("/eyJ", 20_000) + strings.Repeat("-eyJ", 20_000) + strings.Repeat("_eyJhIjogIiAgICAgICAgICAgICAgICJ9", 5_000),
+		"parts":      strings.Repeat("Content-Disposition: form-data; name=\"password\"\n", 5_000),
+		"jar":        strings.Repeat("a\tTRUE\t/\tTRUE\t0\t", 10_000),
+		"joined":     strings.Repeat(`"token: "+`, 10_000),
+		"digests":    strings.Repeat(`"Authorization: Digest a="`, 5_000),
+		"paths":      `{"event":"x","target":"` + strings.Repeat("/OGE1YjdkMWUtM2Y4Yi00ZDJj", 5_000) + strings.Repeat("?key=", 5_000) + `"}`,
 		"unicode":    strings.Repeat(`\ud83d`, 20_000) + `\u00`,
 	} {
 		for form, r := range redactors {
@@ -90,6 +99,8 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`x {"a":"%7B%22password%22%3A%22ab12cd%22%7D"} [["token","x1"]] \"secret\":[\"y2\"] cGFzc3dvcmQ9YWJjMTIzNDU2Nzg5`), byte(0))
 	f.Add([]byte(`{"a":"x,password\n\"1\",abc123\n","b":"|a|token|\n|-|-|\n|1|abc123|","c":"cGFzc3dvcmQ9YWJjMTIzNDU2Nzg5\nIGFuZCBzbyBvbg=="}`), byte(0))
 	f.Add([]byte(`{"event":"x","target":"/?code=abcdefgh1","header":[["Set-Cookie2","a=\"1\",b=2"],["WWW-Authenticate","NTLM abcdefgh"]]}`), byte(0))
+	f.Add([]byte(`{"a":"\u001b[1mtoken\u001b[0m=\u001b[2mabc123\u001b[0m","b":"{&quot;password&quot;:&quot;ab1&quot;}","c":"'\\x1b[1mkey\\x3dab12'","d":"x?c=eyJ0b2tlbiI6ImFiYzEyMyJ9/eyJhIjoxfQ"}`), byte(0))
+	f.Add([]byte(`{"event":"x","target":"https://h/s/OGE1YjdkMWUtM2Y4Yi00ZDJj/?key=abcdefgh1","header":[["Sec-WebSocket-Protocol","a, bearer, b1"],["X-Session","s1"]]}`), byte(0))
 	f.Fuzz(func(t *testing.T, raw []byte, form byte) {
 		r := New(Options{Key: []byte("k"), Emails: true})
 		frame := tap.Frame{Seq: 1, Lane: tap.ToClient, Form: tap.Form(form % byte(tap.Forms)), Raw: bytes.Clone(raw)}

@@ -29,7 +29,9 @@ func (r *Redactor) fieldHits(name string, value []byte) (hits []hit) {
 	plain := plainName(name)
 	switch {
 	case rule == "" && locationFields[plain]:
-		return append(r.textHits(value), locationHits(value)...)
+		return r.urlHits(value)
+	case rule == "" && plain == "secwebsocketprotocol":
+		return append(r.textHits(value), protocolHits(value)...)
 	case rule == "":
 		return r.textHits(value)
 	case isAuthorization(name):
@@ -175,6 +177,8 @@ func (r *Redactor) Args(args []string) []string {
 		case own > 0:
 			name, _, _ := strings.Cut(a, "=")
 			hits = []hit{{start: own, end: len(a), rule: r.named(strings.TrimLeft(name, "-"))}}
+		case isURL([]byte(a)):
+			hits = r.urlHits([]byte(a))
 		default:
 			hits = r.textHits([]byte(a))
 		}
@@ -192,17 +196,19 @@ var locationFields = map[string]bool{"location": true, "contentlocation": true, 
 const targetField = "target"
 
 // passingParameters are the URL parameters of OAuth (RFC 6749, 8628), CAS and SAML that
-// serve as credentials for a short time. Elsewhere the names have other meanings.
+// serve as credentials for a short time, and the keys of services. Elsewhere the names have
+// other meanings.
 var passingParameters = map[string]bool{
 	"code": true, "state": true, "usercode": true, "assertion": true, "ticket": true, "samlresponse": true, "samlart": true, "sid": true,
+	"key": true,
 }
 
 // locationHits finds such parameters in a URL, also in a URL that is a parameter of
 // another.
 func locationHits(value []byte) []hit {
-	hits := parameterHits(value)
+	hits := parameterHits(value, false)
 	if d, ok := loosely(value); ok {
-		for _, h := range parameterHits(d.text) {
+		for _, h := range parameterHits(d.text, false) {
 			h.value = d.text[h.start:h.end]
 			h.start, h.end = d.spelled(h.start, h.end)
 			hits = append(hits, h)
@@ -211,13 +217,15 @@ func locationHits(value []byte) []hit {
 	return hits
 }
 
-func parameterHits(value []byte) (hits []hit) {
+// parameterHits finds such parameters in a URL or a form, which begins with one.
+func parameterHits(value []byte, form bool) (hits []hit) {
 	for at := 0; at < len(value); {
-		n := bytes.IndexAny(value[at:], "?&#;")
-		if n < 0 {
-			break
+		if n := bytes.IndexAny(value[at:], "?&#;"); at > 0 || !form {
+			if n < 0 {
+				break
+			}
+			at += n + 1
 		}
-		at += n + 1
 		end := len(value)
 		if n := bytes.IndexAny(value[at:], "?&#;,\"'<> "); n >= 0 {
 			end = at + n

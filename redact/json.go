@@ -136,7 +136,7 @@ func (w *walker) object(s scope) {
 		w.space()
 		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
 		in := w.member(name, s)
-		if in.secret == nameRule && w.src[w.at] == '"' && isDir(name, []byte(w.string())) {
+		if in.secret == nameRule && (w.src[w.at] == '"' && isDir(name, []byte(w.string())) || w.src[w.at] == '{' && !in.all && strings.HasPrefix(name, "/")) { // a path of OpenAPI
 			in = scope{}
 		}
 		if plain := plainName(name); !s.schema && !s.all && in.secret == "" {
@@ -158,6 +158,8 @@ func (w *walker) object(s scope) {
 				table = w.columnsAhead()
 			case rowLists[plain] && table != nil:
 				in = scope{rows: table}
+			case plain == "rawheaders":
+				in = scope{flat: true}
 			}
 		}
 		w.value(in)
@@ -200,6 +202,7 @@ func (w *walker) array(s scope) {
 	w.at++
 	w.space()
 	next := scope{} // set by an element for the next one
+	name := ""      // of the next value in a flat list
 	for i := 0; w.src[w.at] != ']'; i++ {
 		if w.src[w.at] == ',' {
 			w.at++
@@ -218,6 +221,10 @@ func (w *walker) array(s scope) {
 			in = scope{cells: s.rows}
 		case s.cells != nil:
 			in = s.cells.at(w.r, i)
+		case s.flat && i%2 == 0 && w.src[w.at] == '"':
+			name = w.string()
+		case s.flat && w.r.fieldRule(name) != "":
+			in = scope{header: name}
 		}
 		start, depth := w.at, len(w.r.path)
 		if depth > 0 || w.r.nested > 1 { // a batch: paths begin at each message
@@ -295,7 +302,9 @@ func (w *walker) pair() {
 		if w.src[w.at] == '"' && i == 0 {
 			name = w.string()
 		} else if i == 1 {
-			in.header = name
+			if in.header = name; w.life && w.r.fieldRule(name) == "" && SecretField(name) {
+				in = scope{secret: nameRule, all: true}
+			}
 		}
 		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
 		w.value(in)
@@ -320,7 +329,7 @@ func (w *walker) text(start, end int, s scope) {
 	if start == end {
 		return
 	}
-	if s.secret == "" && s.header == "" && !s.field && !s.user && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
+	if s.secret == "" && s.header == "" && !s.field && !s.user && !w.life && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
 		return
 	}
 	d := decoded(w.src[start:end])
@@ -340,6 +349,8 @@ func (w *walker) text(start, end int, s scope) {
 		if s.secret != nameRule || !s.explained(d.text[from:]) {
 			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
 		}
+	case w.life && isURL(d.text):
+		edits = w.r.replaced(d.text, w.r.urlHits(d.text))
 	default:
 		edits = w.r.edits(d.text)
 	}
@@ -380,6 +391,8 @@ type scope struct {
 	// pairs reports that the value is a list of header fields, which are pairs of a name
 	// and a value.
 	pairs bool
+	// flat reports that the value is a list of names and values in turn, as in Node.js.
+	flat bool
 	// header is the name of the header field whose value it is. field reports that it has
 	// both name and value, user that it is user:password.
 	header      string

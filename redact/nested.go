@@ -111,8 +111,9 @@ func eachRun(text []byte, fn func(start, end int) bool) { eachRunOf(text, leastR
 
 // eachRunOf is like eachRun with another minimum length. Runs do not include padding.
 func eachRunOf(text []byte, least int, fn func(start, end int) bool) {
-	for i := 0; i < len(text); i++ {
+	for i := 0; i < len(text); {
 		if !coded64[text[i]] {
+			i++
 			continue
 		}
 		start := i
@@ -210,7 +211,7 @@ func textual(run []byte) bool {
 		if c == utf8.RuneError && n == 1 {
 			return len(run) > len(head) && len(plain)-i < utf8.UTFMax // truncated by the sample
 		}
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\x1b' || c == 0x7f {
 			return false
 		}
 		i += n
@@ -244,6 +245,28 @@ func (r *Redactor) encoded(text []byte) (hits []hit) {
 			try(lines[i : i+1])
 		}
 	})
+	return hits
+}
+
+// codedEnd returns the end of the base64 at an offset, which does not go on over a slash if
+// one precedes it.
+func codedEnd(text []byte, at int) int {
+	for slash := text[at-1] == '/'; at < len(text) && coded64[text[at]] && !(slash && text[at] == '/'); at++ {
+	}
+	for n := 0; n < 2 && at < len(text) && text[at] == '='; n++ {
+		at++
+	}
+	return at
+}
+
+// encodedAt finds the secrets in base64 that is only a part of a run.
+func (r *Redactor) encodedAt(text []byte, part span) (hits []hit) {
+	if r.depth >= maxDepth || part.end-part.start < leastRun {
+		return nil
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	hits, _ = r.inBlock(text, []span{part})
 	return hits
 }
 
@@ -305,8 +328,22 @@ type decodedText struct {
 // escape, which encodes everything up to the next turn.
 type turn struct{ at, spelled int32 }
 
-// spelled returns the encoding of a part of the text.
-func (d *decodedText) spelled(start, end int) (int, int) { return d.where(start), d.where(end) }
+func (t turn) offset() int {
+	if t.spelled < 0 {
+		return int(^t.spelled)
+	}
+	return int(t.spelled)
+}
+
+// spelled returns the encoding of a part of the text, without the escapes for nothing around
+// it.
+func (d *decodedText) spelled(start, end int) (from, to int) {
+	i := sort.Search(len(d.turns), func(i int) bool { return int(d.turns[i].at) >= end })
+	if i < len(d.turns) && int(d.turns[i].at) == end {
+		return d.where(start), d.turns[i].offset()
+	}
+	return d.where(start), d.where(end)
+}
 
 func (d *decodedText) where(at int) int {
 	i := sort.Search(len(d.turns), func(i int) bool { return int(d.turns[i].at) > at }) - 1
@@ -315,9 +352,9 @@ func (d *decodedText) where(at int) int {
 	}
 	t := d.turns[i]
 	if t.spelled < 0 {
-		return int(^t.spelled)
+		return t.offset()
 	}
-	return int(t.spelled) + at - int(t.at)
+	return t.offset() + at - int(t.at)
 }
 
 // plain appends bytes that are not escaped.
@@ -355,8 +392,9 @@ func decoded(s []byte) decodedText {
 	return d
 }
 
-// loosely decodes the escapes of URLs and JSON anywhere in a text, such as a log or a
-// truncated message. ok is false if there are none. With URL escapes, + is a space.
+// loosely decodes the escapes of URLs, JSON, HTML and code anywhere in a text, such as a log or a
+// truncated message, and drops the colours of a terminal. ok is false if there are none.
+// With URL escapes, + is a space.
 func loosely(s []byte) (d decodedText, ok bool) {
 	plain, coded := 0, false
 	for i := bytes.IndexByte(s, '%'); i >= 0 && i+2 < len(s) && !coded; i++ {
@@ -375,6 +413,14 @@ func loosely(s []byte) (d decodedText, ok bool) {
 		case s[i] == '\\' && i+1 < len(s) && (strings.IndexByte(`"\/bfnrt'`, s[i+1]) >= 0 ||
 			s[i+1] == 'u' && i+5 < len(s) && isHex(s[i+2]) && isHex(s[i+3]) && isHex(s[i+4]) && isHex(s[i+5])):
 			out, n = appendLoosely(buf[:0], s[i:])
+		case s[i] == '\\' && i+3 < len(s) && s[i+1] == 'x' && s[i+2] < '8' && isHex(s[i+2]) && isHex(s[i+3]):
+			out, n = append(buf[:0], fromHex(s[i+2])<<4|fromHex(fold(s[i+3]))), 4
+		case s[i] == '\x1b':
+			n = colourSize(s[i:])
+		case s[i] == '&':
+			if e := entity(s[i:]); e != "" {
+				out, n = append(buf[:0], entities[e]), len(e)
+			}
 		}
 		if n == 0 {
 			i++
@@ -391,6 +437,32 @@ func loosely(s []byte) (d decodedText, ok bool) {
 	}
 	d.plain(s[plain:])
 	return d, true
+}
+
+// colourSize returns the length of the escape sequence at the beginning of s if it sets a
+// colour or a style.
+func colourSize(s []byte) int {
+	for i, c := range s[1:min(len(s), 32)] {
+		switch {
+		case i == 0 && c == '[', i > 0 && (c-'0' < 10 || c == ';' || c == ':'):
+		case i > 0 && c == 'm':
+			return i + 2
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// entities are the characters that HTML and XML write as others in an attribute or a text.
+var entities = map[string]byte{"&quot;": '"', "&#34;": '"', "&apos;": '\'', "&#39;": '\'', "&#x27;": '\'', "&amp;": '&', "&lt;": '<', "&gt;": '>'}
+
+// entity returns the entity at the beginning of s, "" for none.
+func entity(s []byte) string {
+	if n := bytes.IndexByte(s[:min(len(s), 6)], ';'); n > 0 && entities[string(s[:n+1])] != 0 {
+		return string(s[:n+1])
+	}
+	return ""
 }
 
 // appendLoosely decodes a JSON escape outside of valid JSON. A lone surrogate is possible

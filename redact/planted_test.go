@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -158,6 +159,11 @@ func inObject(n int) func(string) string {
 	}
 }
 
+// inObject64 spells a text as a member of an object in base64.
+func inObject64(s string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(`{"t":"` + quoted(s) + `"}`))
+}
+
 func call(text string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"x","arguments":` + text + `}}`
 }
@@ -199,6 +205,9 @@ func sites() []site {
 		{"blob for URLs", tap.ToClient, line, base64of(base64.RawURLEncoding, "ü ", " ü"), call(`{"state":"‹›"}`)},
 		{"blob twice", tap.ToClient, line, times(2, base64of(base64.StdEncoding, "a ", "")), call(`{"state":"‹›"}`)},
 		{"data URL", tap.ToClient, line, base64of(base64.StdEncoding, "so: ", "."), answer(`{"type":"text","text":"data:text/plain;base64,‹›"}`)},
+		{"base64 of a parameter", tap.Stderr, line, base64of(base64.StdEncoding, "it is ", ""), "GET /mcp?config=‹› HTTP/1.1\n"},
+		{"base64 of an object in a path", tap.ToClient, line, inObject64, answer(`{"type":"text","text":"https://example.com/a/b/‹›/mcp"}`)},
+		{"base64 of an object after a sign", tap.ToClient, line, inObject64, answer(`{"type":"text","text":"-x\n+‹›\n"}`)},
 		{"query", tap.ToClient, line, url.QueryEscape, answer(`{"type":"text","text":"https://example.com/?q=‹›&page=2"}`)},
 		{"path", tap.ToClient, line, url.PathEscape, answer(`{"type":"text","text":"https://example.com/cb/‹› is"}`)},
 		{"query in a query", tap.ToClient, line, times(2, url.QueryEscape), answer(`{"type":"text","text":"https://example.com/?next=%2Fcb%3Fq%3D‹›"}`)},
@@ -207,6 +216,7 @@ func sites() []site {
 		{"a word on stdout", tap.ToClient, line, plainly, `DEBUG ‹› is in use`},
 		{"stderr", tap.Stderr, line, plainly, "2026-11-20T10:00:00Z INFO ‹›\n"},
 		{"stderr with colours", tap.Stderr, line, plainly, "\x1b[32mINFO\x1b[0m ‹›\x1b[0m\n"},
+		{"stderr as HTML", tap.Stderr, line, func(s string) string { return html.EscapeString(quoted(s)) }, "<a data-x=\"{&quot;note&quot;:&quot;‹›&quot;}\">\n"},
 		{"stderr as JSON", tap.Stderr, line, quoted, `{"level":"info","msg":"‹›","x":1}` + "\n"},
 		{"start", tap.Lifecycle, line, quoted, `{"event":"start","transport":"stdio","command":["npx","-y","srv","‹›"],"dir":"/x","pid":7}`},
 		{"header field", tap.Lifecycle, line, quoted, `{"event":"request","method":"POST","target":"/mcp","header":[["Accept","*/*"],["X-Note","‹›"]]}`},

@@ -44,7 +44,7 @@ func isReference(value []byte) bool {
 		}
 	}
 	switch {
-	case len(value) == 2 && value[0] == '%':
+	case len(value) > 1 && value[0] == '%' && (len(value) == 2 || !alnum[value[2]]):
 		return strings.IndexByte("svqd", value[1]) >= 0
 	case len(value) < 2 || value[0] != '$':
 		return false

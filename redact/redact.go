@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"regexp"
@@ -132,8 +133,10 @@ func (r *Redactor) Frame(f *tap.Frame) []byte {
 		return r.life(f.Raw)
 	case f.Form == tap.FormLine && f.Lane < tap.Lanes && r.inKey[f.Lane] > 0:
 		return r.keyLine(f)
-	case !utf8.Valid(f.Raw) && (f.Form == tap.FormBody || f.Form == tap.FormBytes || f.Form == tap.FormBinary):
+	case (!utf8.Valid(f.Raw) || bytes.IndexByte(f.Raw, 0) >= 0) && (f.Form == tap.FormBody || f.Form == tap.FormBytes || f.Form == tap.FormBinary):
 		return r.unreadable(f.Raw)
+	case f.Form == tap.FormBody && assigns(f.Raw): // of OAuth
+		return apply(f.Raw, r.replaced(f.Raw, append(r.textHits(f.Raw), parameterHits(f.Raw, true)...)))
 	case r.harmless(f.Raw):
 		return f.Raw
 	}

@@ -335,14 +335,15 @@ func TestHeader(t *testing.T) {
 
 // Nobody can say what is in content that is no text.
 func TestWhatIsNoText(t *testing.T) {
-	gzipped := "\x1f\x8b\x08\x00planted"
 	for _, form := range []tap.Form{tap.FormBody, tap.FormBinary, tap.FormBytes} {
-		r := New(testOptions())
-		if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(gzipped)}); string(got) != "redacted: 11 bytes that are no text were withheld" {
-			t.Errorf("%v: %q", form, got)
-		}
-		if f := r.Findings(); len(f) != 1 || f[0].Rule != "not-text" {
-			t.Errorf("%+v", f)
+		for _, raw := range []string{"\x1f\x8b\x08\x00\xffplanted", "p\x00l\x00a\x00n\x00t\x00e\x00d\x00"} { // gzip, UTF-16
+			r := New(testOptions())
+			if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(raw)}); string(got) != fmt.Sprintf("redacted: %d bytes that are no text were withheld", len(raw)) {
+				t.Errorf("%v: %q", form, got)
+			}
+			if f := r.Findings(); len(f) != 1 || f[0].Rule != "not-text" {
+				t.Errorf("%+v", f)
+			}
 		}
 	}
 	if got := New(testOptions()).Frame(&tap.Frame{Seq: 1, Lane: tap.Stderr, Raw: []byte("caf\xe9\n")}); string(got) != "caf\xe9\n" {

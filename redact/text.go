@@ -60,11 +60,11 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for _, w := range []string{" -u ", " --user ", " --user=", " --proxy-user "} {
 		add(w, wordKind{kind: wordUser})
 	}
-	for _, w := range []string{`\u00`, `\/`, "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
+	for _, w := range []string{`\u00`, `\/`, `\x`, "\x1b[", "&quot;", "&#", "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
 	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
-		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: "} {
+		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`} {
 		add(w, wordKind{kind: wordContext})
 	}
 	if opt.Emails {
@@ -119,7 +119,7 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			hits = append(hits, hit{start: start, end: end, rule: rule})
 		}
 	}
-	emailsTo, namesTo, keysTo := 0, 0, 0
+	emailsTo, namesTo, keysTo, codedTo := 0, 0, 0, 0
 	var around windows
 	tables := r.newTableFinder(text)
 	ends := runs{}
@@ -151,7 +151,12 @@ func (r *Redactor) textHits(text []byte) (hits []hit) {
 			from, to := schemeSecret(text, start, end)
 			add(from, to, "authorization")
 		case wordJWT:
-			add(start, jwtEnd(text, start), "jwt")
+			to := jwtEnd(text, start, ends)
+			add(start, to, "jwt")
+			if to == 0 && start >= codedTo && start > 0 && coded64[text[start-1]] && !alnum[text[start-1]] { // in a path, or after a sign
+				codedTo = codedEnd(text, start)
+				hits = append(hits, r.encodedAt(text, span{start, codedTo})...)
+			}
 		case wordUser:
 			if bytes.Contains(text[:start], []byte("curl")) {
 				from, to := userSecret(text, end)
@@ -255,27 +260,30 @@ func userSecret(text []byte, at int) (from, to int) {
 	return at + colon + 1, to
 }
 
-// jwtEnd returns the end of the JSON Web Token at an offset, or 0.
-func jwtEnd(text []byte, at int) int {
+// jwtSets are the bytes of the parts of a JSON Web Token, a set of its own for each, see runs.
+var jwtSets = func() (sets [3]*charset) {
+	for i := range sets {
+		own := *word
+		sets[i] = &own
+	}
+	return sets
+}()
+
+// jwtEnd returns the end of the JSON Web Token at an offset, or 0. Offsets must ascend.
+func jwtEnd(text []byte, at int, ends runs) int {
 	if string(text[at:at+3]) != "eyJ" || at > 0 && alnum[text[at-1]] {
 		return 0
 	}
-	part := func(i int) int {
-		for i < len(text) && word[text[i]] {
-			i++
-		}
-		return i
-	}
-	head := part(at)
+	head := ends.end(jwtSets[0], text, at)
 	if head-at < 15 || head == len(text) || text[head] != '.' {
 		return 0
 	}
-	body := part(head + 1)
+	body := ends.end(jwtSets[1], text, head+1)
 	if body-head < 11 {
 		return 0
 	}
 	if body < len(text) && text[body] == '.' {
-		return part(body + 1)
+		return ends.end(jwtSets[2], text, body+1)
 	}
 	return body
 }

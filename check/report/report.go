@@ -223,9 +223,9 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 			title := fmt.Sprintf("title=%s", property.Replace(f.Rule.ID+" "+f.Class.String()))
 			switch {
 			case r.File != "" && r.Lines != nil:
-				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(r.File), r.line(f)) + title
+				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(escape.String(r.File)), r.line(f)) + title
 			case r.File != "":
-				title = fmt.Sprintf("file=%s,", property.Replace(r.File)) + title
+				title = fmt.Sprintf("file=%s,", property.Replace(escape.String(r.File))) + title
 			}
 			fmt.Fprintf(&b, "::%s %s::%s\n", level, title, data.Replace(frames(f)+" "+words(f)+" ("+f.Rule.Fix+")"))
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/check"
 )
 
-const hostile = "\x1b[2J<script>|`](javascript:x)\n::error::x%"
+const hostile = "\x1b[2J\u009b2J<script>|`](javascript:x)\n::error::x%"
 
 // sample returns a report with n findings, whose texts are hostile.
 func sample(n int) []Recording {
@@ -40,7 +40,7 @@ func write(t *testing.T, f Format, all []Recording) string {
 	if err := f(&b, all, check.Must); err != nil {
 		t.Fatal(err)
 	}
-	if strings.ContainsAny(b.String(), "\x1b") {
+	if strings.ContainsAny(b.String(), "\x1b\u009b") {
 		t.Errorf("a control character is left in\n%s", b.String())
 	}
 	return b.String()
@@ -183,6 +183,11 @@ func TestGitHub(t *testing.T) {
 	text := write(t, GitHub, sample(1))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "::error file=dir/a b.txtar,line=42,title=rpc-07 client-breaking::#5 #6 … (9 times) ") {
+		t.Errorf("got\n%s", text)
+	}
+	r := sample(1)
+	r[0].File = hostile
+	if text := write(t, GitHub, r); !strings.HasPrefix(text, `::error file=\x1b[2J`) {
 		t.Errorf("got\n%s", text)
 	}
 }

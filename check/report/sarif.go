@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,10 +71,7 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 			"properties":          object{"frames": f.Frames, "class": f.Class.String()},
 		})
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(object{
+	line, err := escape.JSON(object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{
 			"tool": object{"driver": object{"name": "mcptap", "informationUri": "https://github.com/mcptap/mcptap", "rules": rules}},
@@ -83,6 +81,15 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 			"results": results,
 		}},
 	})
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, append(line, '\n'), "", "  "); err != nil {
+		return err
+	}
+	_, err = b.WriteTo(w)
+	return err
 }
 
 func exit(failed, read bool) int {

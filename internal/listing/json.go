@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"iter"
 	"time"
 	"unicode/utf8"
 
@@ -192,6 +193,10 @@ type JSON struct {
 	Ended     func() time.Duration // how long the recording ran
 	Recording string               // "" if there is only one
 	Payload   *store.Recording     // provides the bytes of frames, or nil
+
+	frame tap.Frame // the last one of Payload
+	next  func() (tap.Frame, error, bool)
+	stop  func()
 }
 
 // Item implements [Printer]. It omits open calls and their messages, because a call is
@@ -239,18 +244,49 @@ func (p *JSON) row(r *view.Row, deltas []*view.Delta) error {
 	if err != nil {
 		return err
 	}
-	f, err := p.Payload.Frame(j.Seq)
+	f, err := p.read(j.Seq)
 	if err != nil {
 		return err
 	}
 	return text.WriteRaw(p.W, b, f, p.Payload.WriteRaw)
 }
 
+// maxSkipped is the maximum number of frames that are read to get to a later one.
+const maxSkipped = 1000
+
+// read returns a frame. Frames are read one after the other, as many small ones are stored
+// together: to find a single one all of these are decompressed.
+func (p *JSON) read(seq uint64) (tap.Frame, error) {
+	if p.next != nil && (seq < p.frame.Seq || seq > p.frame.Seq+maxSkipped) {
+		p.stop()
+		p.next = nil
+	}
+	if p.next == nil {
+		p.frame = tap.Frame{}
+		p.next, p.stop = iter.Pull2(p.Payload.Frames(seq - 1))
+	}
+	for p.frame.Seq < seq {
+		f, err, ok := p.next()
+		if err != nil || !ok || f.Seq > seq { // Frame has the reason
+			p.stop()
+			p.next = nil
+			return p.Payload.Frame(seq)
+		}
+		p.frame = f
+	}
+	return p.frame, nil
+}
+
 // SkipHeader implements [Printer]. Lines of JSON have no header.
 func (p *JSON) SkipHeader() {}
 
 // End implements [Printer].
-func (p *JSON) End(s *Summary) error { return writeJSONSummary(p.W, s, p.Recording) }
+func (p *JSON) End(s *Summary) error {
+	if p.next != nil {
+		p.stop()
+	}
+	return writeJSONSummary(p.W, s, p.Recording)
+}
 
 // jsonSummary is the last line of `show --json`.
 type jsonSummary struct {

@@ -106,7 +106,7 @@ func (s *Summary) requests(l *term.Printer) {
 		waited := view.Took(max(s.Info.Duration-at, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
-			waited = view.StreamEndWords(&q.StreamEnd, at)
+			waited = safe.String(view.StreamEndWords(&q.StreamEnd, at))
 		case q.Status == session.CallInputRequired:
 			waited = "input required, " + waited
 		case q.Status == session.CallWorking:

@@ -22,3 +22,13 @@ func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 		t.Errorf("%s\n%s", &text, &json)
 	}
 }
+
+// The reason for which a response is missing is recorded text.
+func TestSummaryEscapesReasons(t *testing.T) {
+	lost := session.Request{Lost: true, StreamEnd: session.StreamEnd{By: "server", Error: "\x1b[2J\u202e"}}
+	var text bytes.Buffer
+	(&Summary{Summary: view.Summary{Unanswered: []session.Request{lost}}}).requests(&term.Printer{W: &text, Width: 1000})
+	if !strings.Contains(text.String(), `(\x1b[2J\u202e after `) {
+		t.Errorf("%q", text.String())
+	}
+}

@@ -2,7 +2,6 @@ package record
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/redact"
@@ -38,28 +37,6 @@ var fieldRules = []struct {
 	{"refresh", fieldURL},
 	{"link", fieldLinks},
 	{"sec-websocket-protocol", fieldProtocols},
-	{"dpop", fieldWhole},
-	{"authentication", fieldWhole},
-}
-
-// openKeys are the fields whose names end in key and that have no secret. Servers
-// without OAuth take their credentials from fields such as X-Functions-Key.
-var openKeys = map[string]bool{
-	"sec-websocket-key": true, "idempotency-key": true, "x-idempotency-key": true, "surrogate-key": true, "cache-key": true,
-	"x-cache-key": true, "partition-key": true, "routing-key": true, "sort-key": true, "public-key": true, "x-public-key": true, "primary-key": true, "foreign-key": true,
-	"primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "partitionkey": true, "cachekey": true, "idempotencykey": true,
-}
-
-// secretField reports whether a field has a credential, by its name.
-func secretField(name string) bool {
-	return redact.SecretName(name) || isKey(name) || strings.HasSuffix(strings.ToLower(name), "-session")
-}
-
-// isKey reports whether a name ends in the word key, and is not one of openKeys.
-func isKey(name string) bool {
-	lower := strings.ToLower(name)
-	return (strings.HasSuffix(lower, "-key") || strings.HasSuffix(lower, "_key") || strings.HasSuffix(name, "Key") || lower == "key") &&
-		!openKeys[strings.ReplaceAll(lower, "_", "-")]
 }
 
 func ruleFor(name string) fieldRule {
@@ -71,7 +48,7 @@ func ruleFor(name string) fieldRule {
 			return known.rule
 		}
 	}
-	if secretField(name) {
+	if redact.SecretField(name) {
 		return fieldWhole
 	}
 	return fieldOpen
@@ -153,19 +130,12 @@ func (m *Masker) credentials(scheme, value string) string {
 	return m.secret(value)
 }
 
-// maxProtocol is the longest name of a WebSocket's subprotocol. Pages cannot set
-// other fields, so that some put a token there.
-const maxProtocol = 40
-
-// announces are subprotocols that precede a credential.
-var announces = map[string]bool{"bearer": true, "token": true, "access_token": true, "authorization": true, "auth": true, "jwt": true}
-
 func (m *Masker) protocols(list string) string {
 	names := strings.Split(list, ",")
 	before := ""
 	for i, name := range names {
 		plain := strings.Trim(name, " \t")
-		if plain != "" && (len(plain) > maxProtocol || announces[strings.ToLower(before)] || slices.ContainsFunc(strings.Split(plain, "."), looksRandom)) {
+		if redact.SecretProtocol(plain, before) {
 			names[i] = strings.Replace(name, plain, m.pseudonym(plain), 1)
 		}
 		before = plain

@@ -85,6 +85,8 @@ func TestMaskedURLs(t *testing.T) {
 		"http://x/@y?z@w":                 "http://x/@y?z@w",
 		"/blob?se=1&sig=a%2Bb":            "/blob?se=1&sig=" + m.pseudonym("a+b"),
 		"/o?X-Amz-Signature=1&sid=2":      "/o?X-Amz-Signature=" + m.pseudonym("1") + "&sid=" + m.pseudonym("2"),
+		"/mcp?config=eyJhIjoxfQ%3D%3D&x":  "/mcp?config=" + m.pseudonym("eyJhIjoxfQ==") + "&x",
+		"/mcp?config=%7B%22a%22%3A1%7D":   "/mcp?config=" + m.pseudonym(`{"a":1}`),
 		"/message?sessionId=1?sessionId=": "/message?sessionId=" + m.pseudonym("1?sessionId="),
 	} {
 		if got, _ := m.url(raw); got != want {

@@ -19,7 +19,7 @@ var passingNames = map[string]bool{
 }
 
 func isSecretName(name string) bool {
-	return passingNames[strings.ToLower(name)] || redact.SecretName(name) || isKey(name)
+	return passingNames[strings.ToLower(name)] || redact.SecretName(name) || redact.IsKey(name)
 }
 
 // secretPaths are the last or second last path segments of endpoints whose bodies have such
@@ -86,7 +86,7 @@ func (m *Masker) url(raw string) (masked string, names []string) {
 // path masks the random-looking segments of a path. Some servers have a key in their path.
 func (m *Masker) path(path string) (out string, masked bool) {
 	segments := strings.FieldsFunc(path, isSlash)
-	if !slices.ContainsFunc(segments, looksRandom) {
+	if !slices.ContainsFunc(segments, redact.LooksRandom) {
 		return path, false
 	}
 	var b strings.Builder
@@ -95,7 +95,7 @@ func (m *Masker) path(path string) (out string, masked bool) {
 		if end < 0 {
 			end = len(path)
 		}
-		if looksRandom(path[:end]) {
+		if redact.LooksRandom(path[:end]) {
 			b.WriteString(m.pseudonym(unescape(path[:end])))
 		} else {
 			b.WriteString(path[:end])
@@ -111,40 +111,6 @@ func (m *Masker) path(path string) (out string, masked bool) {
 // isSlash reports whether a rune ends a path segment, which includes ? and #.
 func isSlash(r rune) bool { return r == '/' || r == '?' || r == '#' }
 
-// looksRandom reports whether a text looks machine-generated: it is long, and letters and
-// digits, or upper and lower case, alternate as in no word.
-func looksRandom(s string) bool {
-	const (
-		least = 16 // bytes, without word separators
-		word  = 4  // maximum average length of a run of one kind
-	)
-	n, turns, digits, letters := 0, 0, 0, 0
-	last := byte(0)
-	for i := range len(s) {
-		kind := byte(0)
-		switch c := s[i]; {
-		case '0' <= c && c <= '9':
-			kind = '0'
-			digits++
-		case 'a' <= c && c <= 'z':
-			kind = 'a'
-			letters++
-		case 'A' <= c && c <= 'Z':
-			kind = 'A'
-			letters++
-		case c == '-' || c == '_' || c == '.' || c == '~' || c == '=' || c == '%' || c == '+' || c == ':':
-			continue
-		default:
-			return false
-		}
-		if n++; kind != last && last != 0 && !(last == 'A' && kind == 'a') {
-			turns++
-		}
-		last = kind
-	}
-	return n >= least && digits >= 2 && letters >= 2 && (turns+1)*word >= n
-}
-
 // form masks the values of a list of parameters. Everything else is unchanged.
 func (m *Masker) form(raw string) (masked string, names []string) {
 	var b strings.Builder
@@ -157,7 +123,7 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 			separator = raw[end : end+1]
 		}
 		name, value, _ := strings.Cut(raw[:end], "=")
-		if plain := unescape(name); isSecretName(plain) && value != "" {
+		if plain := unescape(name); value != "" && (isSecretName(plain) || isObject(unescape(value))) {
 			b.WriteString(name + "=" + m.named(plain, unescape(value)))
 			names = appendNew(names, plain)
 		} else {
@@ -167,6 +133,12 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 		raw = raw[end+len(separator):]
 	}
 	return b.String(), names
+}
+
+// isObject reports whether a value is JSON or base64 of it: settings, in which some servers
+// take their keys, or a JSON Web Token.
+func isObject(value string) bool {
+	return strings.HasPrefix(value, `{"`) || strings.HasPrefix(value, "eyJ")
 }
 
 // multipart masks the fields of a multipart form that have secret names (RFC 7578).
