@@ -78,9 +78,13 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	a, b := p.refs()
 	w := p.of(p.within(InCall, InServerRequest), u.lane, a, b)
-	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
+	if why, lost := e.opt.Lost[a]; lost && kind == Removed {
 		w.by = tap.ToClient
-		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
+		f := &finding{class: Behaviour, kind: Removed, what: neverPlayed, reason: why}
+		if u.answered() {
+			f.class = Breaking
+		}
+		e.report(w, f)
 		return
 	}
 	f := &finding{class: Behaviour, kind: kind, what: "only the first session has it", path: jsontree.Path{jsontree.To("params")}}

@@ -184,6 +184,24 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// TestSuggest: the fewest presets that leave no difference in behaviour.
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{`"at 10:00:01"`, `"at 10:00:02"`, "@timestamps"},
+		{`"5f0c3a2e-1111-4222-8333-444455556666 at 10:00:01"`, `"5f0c3a2e-1111-4222-8333-444455556667 at 10:00:02"`, "@timestamps @uuids"},
+		{`["12ms", "at 10:00:01"]`, `["15ms", "at 10:00:02"]`, "@durations @timestamps"},
+		{`"12ms at 10:00:01, 12 eggs"`, `"15ms at 10:00:02, 13 eggs"`, ""},
+		{`["12ms", 1]`, `["15ms", 2]`, ""},
+	} {
+		lines, _ := parseTruth("rev 2025-06-18\n> tools/call {\"name\":\"f\"}\na< {\"content\":[],\"structuredContent\":{\"v\":" + c.a +
+			"}}\nb< {\"content\":[],\"structuredContent\":{\"v\":" + c.b + "}}\n")
+		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{})
+		if got := strings.Join(r.Suggest(), " "); got != c.want {
+			t.Errorf("%s and %s: suggested %q, not %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func TestMarkedCallsOnly(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-06-18

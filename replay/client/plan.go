@@ -105,6 +105,8 @@ type request struct {
 	gives, tasked bool
 	retry         int  // the request that repeats it after an input_required result, -1 for none
 	final         bool // a poll that reported the end of its task
+	follows       bool // it has a cursor that the server gave
+	lastPage      bool // it follows one, and the response gave none
 	modern        bool // it names its own version
 }
 
@@ -290,6 +292,7 @@ func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) 
 		if word, ok := textOf(lookup(m.Params, place.in...)); ok {
 			if from, ok := p.givers[place.kind+word]; ok {
 				r.needs = append(r.needs, from)
+				r.follows = r.follows || place.kind == kindCursor
 			}
 		}
 	}
@@ -356,6 +359,8 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	if status, ok := textOf(lookup(m.Result, "status")); ok && r.method == "tasks/get" {
 		r.final = terminal(status)
 	}
+	_, more := textOf(lookup(m.Result, "nextCursor"))
+	r.lastPage = r.follows && m.Result != nil && !more
 	inputs, _ := readObject(lookup(m.Result, "inputRequests"))
 	for _, in := range inputs {
 		if !jsonrpc.Value(in.value).IsObject() {

@@ -154,6 +154,10 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 		return withChain(params, c), true
 	}
 	out, lacks := p.values.carry(params)
+	if lacks == ended { // the list has fewer pages
+		p.learn(a, []byte("{}"))
+		return nil, false
+	}
 	if lacks != "" {
 		p.note(NoteSkipped, a, fmt.Sprintf("%s was not sent, since the server gave no %s for it", p.name(a), lacks))
 		return nil, false
