@@ -152,7 +152,7 @@ func (e *engine) compareAnswer(p *pair) {
 		e.lostOtherwise(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
 		e.turned(w, p)
-	case a.answerKind != jsonrpc.ErrorResponse && len(a.pages)+len(b.pages) > 0:
+	case a.answerKind != jsonrpc.ErrorResponse && (len(a.pages)+len(b.pages) > 0 || a.broken != nil || b.broken != nil):
 		w.part = result
 		e.comparePages(w, p)
 	default:

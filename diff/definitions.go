@@ -31,11 +31,43 @@ func (e *engine) comparePages(w *where, p *pair) {
 		return
 	}
 	path := jsontree.Path{jsontree.To(w.part.String())}
-	if len(as) != len(bs) {
+	switch {
+	case p.a.broken != nil || p.b.broken != nil: // what is on later pages is unknown
+		e.compareBroken(p)
+		n := min(len(as), len(bs))
+		as, bs = as[:n], bs[:n]
+	case len(as) != len(bs):
 		e.report(w, &finding{class: Cosmetic, kind: Changed, path: path,
 			what: fmt.Sprintf("it comes in %s instead of %d", count(uint64(len(bs)), "page"), len(as))})
 	}
 	e.compareLists(w, l, path, as, bs)
+}
+
+// compareBroken compares how the last pages failed that were asked for.
+func (e *engine) compareBroken(p *pair) {
+	var a, b payload
+	f := &finding{class: Behaviour, kind: Changed, what: "no longer fails"}
+	page := 0
+	if u := p.a.broken; u != nil {
+		a, page = u.answer, len(p.a.pages)+2
+	}
+	if u := p.b.broken; u != nil {
+		b, page = u.answer, len(p.b.pages)+2
+		f.class, f.what = Breaking, "now fails"
+		if !u.answered() {
+			f.what = "got no response"
+		}
+	}
+	w := p.of(InResponse, other(p.a.lane), a.ref(), b.ref())
+	w.part = fault
+	if p.a.broken != nil && p.b.broken != nil && p.a.broken.answered() == p.b.broken.answered() {
+		e.comparePayload(w, a, b)
+		return
+	}
+	f.what = fmt.Sprintf("page %d %s", page, f.what)
+	if f.a, f.b = e.value(&a), e.value(&b); e.err == nil {
+		e.report(w, f)
+	}
 }
 
 func (e *engine) pages(u *call) (all []jsontree.Value) {
