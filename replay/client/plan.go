@@ -328,11 +328,12 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 		})
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.requests[part.Request]
-		if !ok || part.Role == session.RoleLate || part.Role == session.RoleRepeat {
+		if !ok || part.Role == session.RoleRepeat {
 			return
 		}
-		s.kind, s.request = stepAwait, n
-		p.answered(n, part, m)
+		if s.kind, s.request = stepAwait, n; part.Role != session.RoleLate {
+			p.answered(n, part, m)
+		}
 	}
 	if n := len(p.plan.steps); n > 0 && s.kind == stepHear {
 		if last := &p.plan.steps[n-1]; last.kind == stepHear && last.method == s.method && last.call == s.call {

@@ -231,6 +231,12 @@ func (p *player) await(s *step) {
 		}
 		return
 	}
+	if s.role == session.RoleLate { // the live server may respect the cancellation
+		if !p.until(settled, p.patient) {
+			p.patient /= 2
+		}
+		return
+	}
 	if a.answer == (session.Ref{}) { // nor was it answered in the recording
 		p.until(settled, limit)
 		return

@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -256,6 +257,72 @@ func TestPages(t *testing.T) {
 		if strings.Join(sent, " ") != c.sent || strings.Join(*said, "\n") != c.notes || !strings.Contains(got, `"ping"`) {
 			t.Errorf("%d pages: cursors %q, notes %q\n%s", c.pages, sent, *said, got)
 		}
+	}
+}
+
+// TestLate: a response that came after its cancellation is awaited, in case it comes again.
+func TestLate(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+>{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+`)
+	serve := func(in io.Reader, out io.Writer) { // ends with its input
+		var over atomic.Bool
+		done := make(chan struct{})
+		answering(func(method, id, _ string) (string, error) {
+			switch {
+			case method == "notifications/cancelled":
+				go func() {
+					defer close(done)
+					if time.Sleep(300 * time.Millisecond); !over.Load() {
+						_, _ = io.WriteString(out, result("2"))
+					}
+				}()
+				return "", nil
+			case method == "tools/call", id == "":
+				return "", nil
+			}
+			return result(id), nil
+		})(in, out)
+		over.Store(true)
+		<-done
+	}
+	got := bodies(play(t, planned(frames, nil), patient(), serve))
+	if !strings.HasSuffix(strings.TrimSpace(got), strings.TrimSpace(result("2"))) {
+		t.Error(got)
+	}
+}
+
+// TestChangedQuestions: a request of the server that differs gets the recorded response to one
+// that has a response.
+func TestChangedQuestions(t *testing.T) {
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{"n":1}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[]}}
+>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}
+{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{"n":2}}
+>{"jsonrpc":"2.0","id":9,"result":{"model":"m"}}
+{"jsonrpc":"2.0","id":3,"result":{"content":[]}}
+`)
+	opt := patient()
+	opt.Patience = 100 * time.Millisecond
+	said := notes(&opt)
+	got := bodies(play(t, planned(frames, nil), opt, answering(func(method, id, raw string) (string, error) {
+		switch {
+		case strings.Contains(raw, `"name":"b"`):
+			return `{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{"n":3}}` + "\n", nil
+		case method == "" && id == "9":
+			return result("3"), nil
+		case id == "":
+			return "", nil
+		}
+		return result(id), nil
+	})))
+	want := "relaxed: the server sent sampling/createMessage, which differs from #8; it got the recorded response"
+	if len(*said) != 1 || (*said)[0] != want || !strings.Contains(got, `"model":"m"`) {
+		t.Errorf("notes %q\n%s", *said, got)
 	}
 }
 
