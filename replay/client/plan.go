@@ -108,6 +108,7 @@ type request struct {
 	follows       bool // it has a cursor that the server gave
 	lastPage      bool // it follows one, and the response gave none
 	modern        bool // it names its own version
+	cancelled     bool // the client sent a cancellation
 }
 
 // A question is something the server asked: a request, or an entry of an input_required
@@ -264,6 +265,7 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 	default:
 		if n, ok := p.requests[part.Call]; ok && part.Role == session.RoleCancel {
 			s.request = n
+			p.plan.requests[n].cancelled = true
 		}
 	}
 	if f.Exchange > 0 && m.Kind != jsonrpc.Request {
