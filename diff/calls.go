@@ -1,7 +1,9 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -434,6 +436,26 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	return w
 }
 
+// maxText is the number of bytes that are shown of what is not a message.
+const maxText = 200
+
+// text returns the beginning of what is not a message.
+func (n *note) text() (jsontree.Value, error) {
+	f, err := n.of.load(n.seq)
+	if err != nil {
+		return jsontree.Value{}, err
+	}
+	raw := bytes.TrimSpace(jsonrpc.Payload(&f))
+	if len(raw) > maxText {
+		raw = append(bytes.Clone(raw[:maxText]), "…"...)
+	}
+	quoted, err := json.Marshal(string(raw))
+	if err != nil {
+		return jsontree.Value{}, err
+	}
+	return jsontree.Parse(quoted)
+}
+
 // oneNote reports a note that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: strays[n.role]}
@@ -445,7 +467,12 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 		f.what = "arrives after the end of its call"
 	}
 	var err error
-	if *v, err = n.load(); err != nil && n.kind != jsonrpc.Invalid {
+	if n.kind == jsonrpc.Invalid {
+		*v, err = n.text()
+	} else {
+		*v, err = n.load()
+	}
+	if err != nil {
 		e.err = err
 		return
 	}

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -258,7 +259,7 @@ func (s *Session) note(a *arrived, u *call) {
 		s.exchange(a.p.Exchange).kind = kind
 	}
 	if invalid {
-		n.value = jsontree.HashString(string(a.f.Raw))
+		n.value = jsontree.HashString(string(bytes.TrimSpace(jsonrpc.Payload(a.f))))
 		n.spelled = n.value
 	}
 	switch {

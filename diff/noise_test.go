@@ -202,6 +202,41 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestRevisionIsNotVolatile: a revision has the form of a date.
+func TestRevisionIsNotVolatile(t *testing.T) {
+	side := func(revision string) []tap.Frame {
+		lines, _ := parseTruth("rev " + revision + "\n> tools/list\n< {\"tools\":[]}")
+		return play(t, 'a', lines)
+	}
+	r := compare(t, side("2025-06-18"), side("2025-11-25"), Options{})
+	for i := range r.Differences { // as if the client had asked for the same
+		r.Differences[i].Class = Behaviour
+	}
+	r.Counts[Behaviour] = uint64(len(r.Differences))
+	if names := r.Suggest(); len(r.Differences) != 1 || names != nil {
+		t.Errorf("%+v, suggested %q", r.Differences, names)
+	}
+}
+
+// TestTextThatIsNoMessage: it is shown, and compared without the event that it came in.
+func TestTextThatIsNoMessage(t *testing.T) {
+	lines, _ := parseTruth("rev 2025-06-18\n> tools/list\n< {\"tools\":[]}")
+	side := func(form tap.Form, raw string) []tap.Frame {
+		frames := play(t, 'a', lines)
+		last := frames[len(frames)-1]
+		return append(frames, tap.Frame{Seq: last.Seq + 1, At: last.At, Lane: tap.ToClient, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
+	}
+	plain := play(t, 'a', lines)
+	r := compare(t, plain, side(tap.FormLine, "Listening on \x1b[1mstdio\n"), Options{})
+	if len(r.Differences) != 1 || r.Differences[0].New != `"Listening on \u001b[1mstdio"` {
+		t.Errorf("%+v", r.Differences)
+	}
+	r = compare(t, side(tap.FormEvent, "id: 1\ndata: {}\n\n"), side(tap.FormEvent, "id: 2\ndata: {}\n\n"), Options{})
+	if len(r.Differences) != 0 {
+		t.Errorf("%+v", r.Differences)
+	}
+}
+
 func TestMarkedCallsOnly(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-06-18
