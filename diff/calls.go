@@ -1,7 +1,9 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -78,9 +80,13 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	a, b := p.refs()
 	w := p.of(p.within(InCall, InServerRequest), u.lane, a, b)
-	if why, lost := e.opt.Lost[a]; lost && kind == Removed && u.answered() {
+	if why, lost := e.opt.Lost[a]; lost && kind == Removed {
 		w.by = tap.ToClient
-		e.report(w, &finding{class: Breaking, kind: Removed, what: neverPlayed, reason: why})
+		f := &finding{class: Behaviour, kind: Removed, what: neverPlayed, reason: why}
+		if u.answered() {
+			f.class = Breaking
+		}
+		e.report(w, f)
 		return
 	}
 	f := &finding{class: Behaviour, kind: kind, what: "only the first session has it", path: jsontree.Path{jsontree.To("params")}}
@@ -148,7 +154,7 @@ func (e *engine) compareAnswer(p *pair) {
 		e.lostOtherwise(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
 		e.turned(w, p)
-	case a.answerKind != jsonrpc.ErrorResponse && len(a.pages)+len(b.pages) > 0:
+	case a.answerKind != jsonrpc.ErrorResponse && (len(a.pages)+len(b.pages) > 0 || a.broken != nil || b.broken != nil):
 		w.part = result
 		e.comparePages(w, p)
 	default:
@@ -430,6 +436,26 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	return w
 }
 
+// maxText is the number of bytes that are shown of what is not a message.
+const maxText = 200
+
+// text returns the beginning of what is not a message.
+func (n *note) text() (jsontree.Value, error) {
+	f, err := n.of.load(n.seq)
+	if err != nil {
+		return jsontree.Value{}, err
+	}
+	raw := bytes.TrimSpace(jsonrpc.Payload(&f))
+	if len(raw) > maxText {
+		raw = append(bytes.Clone(raw[:maxText]), "…"...)
+	}
+	quoted, err := json.Marshal(string(raw))
+	if err != nil {
+		return jsontree.Value{}, err
+	}
+	return jsontree.Parse(quoted)
+}
+
 // oneNote reports a note that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: strays[n.role]}
@@ -441,7 +467,12 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 		f.what = "arrives after the end of its call"
 	}
 	var err error
-	if *v, err = n.load(); err != nil && n.kind != jsonrpc.Invalid {
+	if n.kind == jsonrpc.Invalid {
+		*v, err = n.text()
+	} else {
+		*v, err = n.load()
+	}
+	if err != nil {
 		e.err = err
 		return
 	}

@@ -8,14 +8,19 @@ import (
 )
 
 // A listing is a kind of list: the member of the result that has it, the key of its
-// elements, and the word for an element.
-type listing struct{ member, key, thing string }
+// elements, and the word for an element. UnreadA and unreadB report that a side has more
+// pages, which the client did not read.
+type listing struct {
+	member, key, thing string
+	unreadA, unreadB   bool
+}
 
 var listings = map[string]listing{
-	"tools/list": {"tools", "name", "tool"}, "prompts/list": {"prompts", "name", "prompt"},
-	"resources/list":           {"resources", "uri", "resource"},
-	"resources/templates/list": {"resourceTemplates", "uriTemplate", "resource template"},
-	"roots/list":               {"roots", "uri", "root"},
+	"tools/list":               {member: "tools", key: "name", thing: "tool"},
+	"prompts/list":             {member: "prompts", key: "name", thing: "prompt"},
+	"resources/list":           {member: "resources", key: "uri", thing: "resource"},
+	"resources/templates/list": {member: "resourceTemplates", key: "uriTemplate", thing: "resource template"},
+	"roots/list":               {member: "roots", key: "uri", thing: "root"},
 }
 
 // comparePages compares lists in several pages.
@@ -26,11 +31,43 @@ func (e *engine) comparePages(w *where, p *pair) {
 		return
 	}
 	path := jsontree.Path{jsontree.To(w.part.String())}
-	if len(as) != len(bs) {
+	switch {
+	case p.a.broken != nil || p.b.broken != nil: // what is on later pages is unknown
+		e.compareBroken(p)
+		n := min(len(as), len(bs))
+		as, bs = as[:n], bs[:n]
+	case len(as) != len(bs):
 		e.report(w, &finding{class: Cosmetic, kind: Changed, path: path,
-			what: fmt.Sprintf("it comes in %d pages instead of %d", len(bs), len(as))})
+			what: fmt.Sprintf("it comes in %s instead of %d", count(uint64(len(bs)), "page"), len(as))})
 	}
 	e.compareLists(w, l, path, as, bs)
+}
+
+// compareBroken compares how the last pages failed that were asked for.
+func (e *engine) compareBroken(p *pair) {
+	var a, b payload
+	f := &finding{class: Behaviour, kind: Changed, what: "no longer fails"}
+	page := 0
+	if u := p.a.broken; u != nil {
+		a, page = u.answer, len(p.a.pages)+2
+	}
+	if u := p.b.broken; u != nil {
+		b, page = u.answer, len(p.b.pages)+2
+		f.class, f.what = Breaking, "now fails"
+		if !u.answered() {
+			f.what = "got no response"
+		}
+	}
+	w := p.of(InResponse, other(p.a.lane), a.ref(), b.ref())
+	w.part = fault
+	if p.a.broken != nil && p.b.broken != nil && p.a.broken.answered() == p.b.broken.answered() {
+		e.comparePayload(w, a, b)
+		return
+	}
+	f.what = fmt.Sprintf("page %d %s", page, f.what)
+	if f.a, f.b = e.value(&a), e.value(&b); e.err == nil {
+		e.report(w, f)
+	}
 }
 
 func (e *engine) pages(u *call) (all []jsontree.Value) {
@@ -55,6 +92,7 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 		if x.Exists() != y.Exists() {
 			e.tree(w, path.With(jsontree.To("nextCursor")), x, y)
 		}
+		l.unreadA, l.unreadB = x.Kind() == jsontree.String, y.Kind() == jsontree.String
 	}
 	if odd(as, l) || odd(bs, l) {
 		e.compareOddPages(w, l, path, as, bs)
@@ -162,8 +200,14 @@ func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []js
 func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
 	name := quoted(path[len(path)-1].Name)
 	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}
+	if l.unreadA {
+		f.what += " on the pages that were read"
+	}
 	if x.Exists() {
 		f.class, f.kind, f.what = Breaking, Removed, "the "+l.thing+" "+name+" is gone"
+		if l.unreadB {
+			f.what += " from the pages that were read"
+		}
 		if l.member == "roots" {
 			f.class = Behaviour
 		}
@@ -194,7 +238,7 @@ func (e *engine) definition(w *where, l listing, path jsontree.Path, a, b jsontr
 		case l.thing == "tool" && (name == "annotations" || name == "execution"): // their members have defaults
 			each(x, y, false, func(name string, v, w jsontree.Value) { e.tree(&of, at.With(jsontree.To(name)), v, w) })
 		case l.thing == "prompt" && name == "arguments":
-			e.compareKeyed(&of, listing{"arguments", "name", "argument"}, at, elements(x), elements(y),
+			e.compareKeyed(&of, listing{member: "arguments", key: "name", thing: "argument"}, at, elements(x), elements(y),
 				func(at jsontree.Path, x, y jsontree.Value) { e.tree(&of, at, x, y) })
 		default:
 			e.tree(&of, at, x, y)

@@ -160,33 +160,43 @@ func (r *Report) Suggest() (names []string) {
 		if d.Class != Behaviour {
 			continue
 		}
-		name := d.preset(&all)
-		if name == "" {
+		of := d.presets(&all)
+		if of == nil {
 			return nil
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		for _, name := range of {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	return names
 }
 
-// preset returns the name of the first of all presets that would exclude a difference, ""
+// fewestFirst are the sets of presets as bits, the smallest first.
+var fewestFirst = [...]int{1, 2, 4, 3, 5, 6, 7}
+
+// presets returns the names of the fewest of all presets that would exclude a difference, nil
 // for none.
-func (d *Difference) preset(all *[presetCount]*preset) string {
+func (d *Difference) presets(all *[presetCount]*preset) []string {
 	a, errA := jsontree.Parse([]byte(d.Old))
 	b, errB := jsontree.Parse([]byte(d.New))
-	if d.Kind != Changed || errA != nil || errB != nil || d.OldSize > len(d.Old) || d.NewSize > len(d.New) {
-		return ""
+	if d.Kind != Changed || d.In == InSession && d.Path == "$.revision" || errA != nil || errB != nil || d.OldSize > len(d.Old) || d.NewSize > len(d.New) {
+		return nil
 	}
-	for i, p := range all {
+	for _, set := range fewestFirst {
 		var but [presetCount]*preset
-		but[i] = p
+		var names []string
+		for i, p := range all {
+			if set&(1<<i) != 0 {
+				but[i], names = p, append(names, "@"+p.name)
+			}
+		}
 		if sameBut(&but, a, b) {
-			return "@" + p.name
+			return names
 		}
 	}
-	return ""
+	return nil
 }
 
 // presetNamed returns a preset with its expression compiled, nil if there is none.

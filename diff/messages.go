@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -258,7 +259,7 @@ func (s *Session) note(a *arrived, u *call) {
 		s.exchange(a.p.Exchange).kind = kind
 	}
 	if invalid {
-		n.value = jsontree.HashString(string(a.f.Raw))
+		n.value = jsontree.HashString(string(bytes.TrimSpace(jsonrpc.Payload(a.f))))
 		n.spelled = n.value
 	}
 	switch {
@@ -335,21 +336,33 @@ func (s *Session) join() {
 	s.calls = slices.DeleteFunc(s.calls, func(u *call) bool { return u.joined })
 }
 
-// joinPages joins the pages of a list. So cursors are checked without being compared.
+// joinPages joins the pages of a list, and the one that failed, if any. So cursors are checked
+// without being compared.
 func (s *Session) joinPages() {
 	waiting := map[uint64]*call{} // by method and next cursor
 	for _, u := range s.calls {
 		of := jsontree.HashString(u.method)
 		head := u
-		if first := waiting[jsontree.Mix(of, u.cursor)]; first != nil && u.cursor != 0 && u.worked() {
+		if first := waiting[jsontree.Mix(of, u.cursor)]; first != nil && u.cursor != 0 {
+			if !u.worked() { // the client may try again
+				if first.broken == nil {
+					first.broken = u
+				}
+				continue
+			}
 			delete(waiting, jsontree.Mix(of, u.cursor))
 			first.absorb(u)
 			first.pages = append(first.pages, u.answer)
-			first.next = u.next
+			first.next, first.broken = u.next, nil
 			head = first
 		}
 		if head.next != 0 && head.worked() {
 			waiting[jsontree.Mix(of, head.next)] = head
+		}
+	}
+	for _, u := range s.calls {
+		if u.broken != nil {
+			u.absorb(u.broken)
 		}
 	}
 }

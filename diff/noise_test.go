@@ -184,6 +184,59 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// TestSuggest: the fewest presets that leave no difference in behaviour.
+func TestSuggest(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{`"at 10:00:01"`, `"at 10:00:02"`, "@timestamps"},
+		{`"5f0c3a2e-1111-4222-8333-444455556666 at 10:00:01"`, `"5f0c3a2e-1111-4222-8333-444455556667 at 10:00:02"`, "@timestamps @uuids"},
+		{`["12ms", "at 10:00:01"]`, `["15ms", "at 10:00:02"]`, "@durations @timestamps"},
+		{`"12ms at 10:00:01, 12 eggs"`, `"15ms at 10:00:02, 13 eggs"`, ""},
+		{`["12ms", 1]`, `["15ms", 2]`, ""},
+	} {
+		lines, _ := parseTruth("rev 2025-06-18\n> tools/call {\"name\":\"f\"}\na< {\"content\":[],\"structuredContent\":{\"v\":" + c.a +
+			"}}\nb< {\"content\":[],\"structuredContent\":{\"v\":" + c.b + "}}\n")
+		r := compare(t, play(t, 'a', lines), play(t, 'b', lines), Options{})
+		if got := strings.Join(r.Suggest(), " "); got != c.want {
+			t.Errorf("%s and %s: suggested %q, not %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestRevisionIsNotVolatile: a revision has the form of a date.
+func TestRevisionIsNotVolatile(t *testing.T) {
+	side := func(revision string) []tap.Frame {
+		lines, _ := parseTruth("rev " + revision + "\n> tools/list\n< {\"tools\":[]}")
+		return play(t, 'a', lines)
+	}
+	r := compare(t, side("2025-06-18"), side("2025-11-25"), Options{})
+	for i := range r.Differences { // as if the client had asked for the same
+		r.Differences[i].Class = Behaviour
+	}
+	r.Counts[Behaviour] = uint64(len(r.Differences))
+	if names := r.Suggest(); len(r.Differences) != 1 || names != nil {
+		t.Errorf("%+v, suggested %q", r.Differences, names)
+	}
+}
+
+// TestTextThatIsNoMessage: it is shown, and compared without the event that it came in.
+func TestTextThatIsNoMessage(t *testing.T) {
+	lines, _ := parseTruth("rev 2025-06-18\n> tools/list\n< {\"tools\":[]}")
+	side := func(form tap.Form, raw string) []tap.Frame {
+		frames := play(t, 'a', lines)
+		last := frames[len(frames)-1]
+		return append(frames, tap.Frame{Seq: last.Seq + 1, At: last.At, Lane: tap.ToClient, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
+	}
+	plain := play(t, 'a', lines)
+	r := compare(t, plain, side(tap.FormLine, "Listening on \x1b[1mstdio\n"), Options{})
+	if len(r.Differences) != 1 || r.Differences[0].New != `"Listening on \u001b[1mstdio"` {
+		t.Errorf("%+v", r.Differences)
+	}
+	r = compare(t, side(tap.FormEvent, "id: 1\ndata: {}\n\n"), side(tap.FormEvent, "id: 2\ndata: {}\n\n"), Options{})
+	if len(r.Differences) != 0 {
+		t.Errorf("%+v", r.Differences)
+	}
+}
+
 func TestMarkedCallsOnly(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-06-18

@@ -36,7 +36,9 @@ func neverMember(p part, method, name string) bool {
 		return p == params && (method == "progress" || method == "cancel")
 	case "cursor":
 		return p == params && strings.HasSuffix(method, "/list")
-	case "requestState", "inputResponses":
+	case "requestState":
+		return p == params || p == result
+	case "inputResponses":
 		return p == params
 	case "elicitationId":
 		return p == params && strings.Contains(method, "elicitation")

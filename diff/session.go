@@ -334,6 +334,7 @@ type call struct {
 	waits           int
 	cursor, next    uint64    // hashes of the cursor in the request and in the result
 	pages           []payload // the results of further pages
+	broken          *call     // the page after these, if it failed
 	task            *payload  // the first state of the task, nil if it is none
 	lane            tap.Lane
 	answerKind      jsonrpc.Kind

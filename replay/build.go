@@ -38,7 +38,7 @@ func NewBuilder(opt Options) *Builder {
 		opt.GateTimeout = DefaultGateTimeout
 	}
 	s := &Script{
-		opt: opt, triggers: make([]trigger, 1), steps: make([]step, 1), shows: map[string]bool{},
+		opt: opt, triggers: make([]trigger, 1), steps: make([]step, 1), shows: map[string]bool{}, strays: map[string]bool{},
 		index: index{map[Key][]uint32{}, map[string][]uint32{}}, eras: eras{by: map[uint32]string{}},
 	}
 	return &Builder{

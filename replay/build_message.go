@@ -128,6 +128,7 @@ func (b *Builder) answer(x *arriving, t trigger) {
 	}
 	t.kind, t.answer = triggerAnswer, asked
 	if asked == 0 {
+		b.s.strays[word(x.m.ID)] = true
 		if x.http != nil { // the server may have refused it
 			b.s.index.add(orphan(x.m), b.trigger(t))
 		}

@@ -114,6 +114,9 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 			return out, true
 		}
 	}
+	if s.ended && len(s.replies) == 0 {
+		s.strays()
+	}
 	switch {
 	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.replies) == 0):
 		out, s.held = *s.held, nil

@@ -103,7 +103,7 @@ type Note struct {
 const MaxDifferences = 8
 
 // A Difference is a difference between two messages. Path begins at the message, as in
-// params.arguments.city. The values are JSON, shortened, "" for none.
+// $.params.arguments.city. The values are JSON, shortened, "" for none.
 type Difference struct {
 	Path           string
 	Recorded, Live string

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -131,6 +132,19 @@ func (a *questions) keep(m *jsonrpc.Message) {
 	}
 }
 
+// strays notes the early answers to requests that were never sent, except for those that the
+// recorded client gave as well.
+func (s *Session) strays() {
+	for _, key := range slices.Sorted(maps.Keys(s.questions.early)) {
+		m := s.questions.early[key]
+		if s.script.strays[key] {
+			continue
+		}
+		s.note(Note{Kind: NoteResponse, Text: fmt.Sprintf("the client responded with the id %s, which no request of the server had", m.ID)})
+	}
+	clear(s.questions.early)
+}
+
 // answerEarly takes the early answers to requests that have been sent.
 func (s *Session) answerEarly() {
 	for len(s.questions.due) > 0 {
@@ -176,7 +190,7 @@ func (s *Session) timedOut(x *question, r *reply) {
 	n := Note{Kind: NoteTimeout, Live: r.live, Frame: st.ref}
 	n.Method, n.Subject = names(st.raw)
 	n.Text = fmt.Sprintf("the client has not responded to %s (frame %d, id %s) for %v; no further messages of its %s are sent",
-		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, s.methodOf(r))
+		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, about(s.namesOf(r)))
 	s.note(n)
 	s.over(r)
 }
@@ -216,7 +230,12 @@ func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
 	n := Note{Kind: NoteResponse, Frame: t.ref}
 	n.Method, n.Subject = names(asked.raw)
 	n.Text = fmt.Sprintf("the client's response to %s differs from frame %d; the session continued as recorded", n.Method, t.ref.Seq)
-	if before := jsonrpc.Peek(t.raw); before.Kind == m.Kind {
+	switch before := jsonrpc.Peek(t.raw); {
+	case before.Kind != m.Kind && m.Kind == jsonrpc.ErrorResponse:
+		n.Text += ": an error instead of a result"
+	case before.Kind != m.Kind:
+		n.Text += ": a result instead of an error"
+	default:
 		member, a, b := "result", before.Result, m.Result
 		if m.Kind == jsonrpc.ErrorResponse {
 			member, a, b = "error", before.Error, m.Error

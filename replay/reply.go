@@ -2,8 +2,11 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // A replyState is what a reply waits for.
@@ -146,7 +149,7 @@ func (s *Session) advance(r *reply) {
 			}
 		case st.kind == stepCancel:
 			if r.state = replyCancel; s.ended {
-				s.over(r)
+				s.uncancelled(r)
 			}
 			return
 		case st.kind == stepLeave:
@@ -223,7 +226,9 @@ func (s *Session) outlive() {
 		switch r.state {
 		case replyGate:
 			s.unanswered(r)
-		case replyCancel, replyParked:
+		case replyCancel:
+			s.uncancelled(r)
+		case replyParked:
 			s.over(r)
 		case replySends:
 			if r.step == 0 || s.beyond(&s.script.steps[r.step]) {
@@ -240,9 +245,27 @@ func (s *Session) latest() []*reply {
 
 // unanswered ends a reply whose client left without the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
-	method := s.methodOf(r)
-	s.note(Note{Kind: NoteLeft, Live: r.live, Method: method, Frame: s.script.steps[s.script.steps[r.step].about].ref,
-		Text: "the client left without responding to a request of the server, so its " + method + " has no response either"})
+	asked := &s.script.steps[s.script.steps[r.step].about]
+	s.leaves(r, asked.ref, "the client left without responding to "+about(names(asked.raw))+", so %s has no response either")
+}
+
+// uncancelled ends a reply whose client left without the cancellation that it waits for.
+func (s *Session) uncancelled(r *reply) {
+	t := &s.script.triggers[r.trigger]
+	if r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest {
+		s.leaves(r, t.ref, "the client did not cancel %s, which was cancelled in the recording and had no response")
+		return
+	}
+	s.over(r)
+}
+
+// leaves ends a reply whose client left early. Format is the text of the note, with the name of
+// the request.
+func (s *Session) leaves(r *reply, ref session.Ref, format string) {
+	n := Note{Kind: NoteLeft, Live: r.live, Frame: ref}
+	n.Method, n.Subject = s.namesOf(r)
+	n.Text = fmt.Sprintf(format, about(n.Method, n.Subject))
+	s.note(n)
 	s.over(r)
 }
 
@@ -263,8 +286,10 @@ func (s *Session) cancel(r *reply) {
 		}
 	}
 	if rest > 0 && !s.wasCancelled(r) {
-		s.note(Note{Kind: NoteCancelled, Live: r.live, Method: s.methodOf(r), Frame: s.script.steps[r.step].ref,
-			Text: "the client cancelled " + s.methodOf(r) + ", which it had not done in the recording; the rest of it was not sent"})
+		n := Note{Kind: NoteCancelled, Live: r.live, Frame: s.script.steps[r.step].ref}
+		n.Method, n.Subject = s.namesOf(r)
+		n.Text = "the client cancelled " + about(n.Method, n.Subject) + ", which it had not done in the recording; the rest of it was not sent"
+		s.note(n)
 	}
 	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it
 	s.over(r)
@@ -281,8 +306,7 @@ func (s *Session) wasCancelled(r *reply) bool {
 	return false
 }
 
-// methodOf returns the method of the recorded request that a reply answers.
-func (s *Session) methodOf(r *reply) string {
-	method, _ := names(s.script.triggers[r.trigger].raw)
-	return method
+// namesOf returns the method and the subject of the recorded request that a reply answers.
+func (s *Session) namesOf(r *reply) (method, subject string) {
+	return names(s.script.triggers[r.trigger].raw)
 }

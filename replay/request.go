@@ -87,22 +87,23 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 func (s *Session) remark(m *jsonrpc.Message, x match) {
 	t := &s.script.triggers[x.trigger]
 	n := Note{Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
+	name := about(m.Method, n.Subject)
 	got := " gets the response of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:
 		n.Kind = NoteResponse
-		n.Text = about(m.Method, n.Subject) + " has other inputResponses than recorded; it" + got
+		n.Text = name + " has other inputResponses than recorded; it" + got
 		s.compare(&n, m, t)
 	case x.level > MatchExact:
 		n.Kind = NoteRelaxed
-		n.Text = m.Method + got + ", which it matches only at the level " + x.level.String()
+		n.Text = name + got + ", which it matches only at the level " + x.level.String()
 		s.compare(&n, m, t)
 	case x.fate == fateHeld:
 		n.Kind = NoteHeld
-		n.Text = m.Method + " gets the previous response again: the client has not yet done what preceded the next one in the recording"
+		n.Text = name + " gets the previous response again: the client has not yet done what preceded the next one in the recording"
 	case x.fate == fateAgain:
 		n.Kind = NoteRepeat
-		n.Text = m.Method + " has been used up; it" + got + " again"
+		n.Text = name + " has been used up; it" + got + " again"
 	}
 	if n.Text != "" {
 		s.note(n)
@@ -110,10 +111,10 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	switch { // a JSON-RPC error is an ordinary response, whatever its status
 	case t.answer == 0 && s.refused(x.trigger) && m.Method != methodDiscover:
 		s.note(Note{Kind: NoteRefused, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
-			Text: fmt.Sprintf("%s gets HTTP %d, as recorded for frame %d", about(m.Method, n.Subject), s.status(x.trigger), t.ref.Seq)})
+			Text: fmt.Sprintf("%s gets HTTP %d, as recorded for frame %d", name, s.status(x.trigger), t.ref.Seq)})
 	case t.answer == 0 && !t.cancelled && !t.listens && !s.refused(x.trigger):
 		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
-			Text: fmt.Sprintf("%s (frame %d) has no response in the recording and gets none", m.Method, t.ref.Seq)})
+			Text: fmt.Sprintf("%s (frame %d) has no response in the recording and gets none", name, t.ref.Seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {
 		s.compareClient(m, t)
@@ -133,11 +134,11 @@ func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.ref,
 		Text: "the client describes itself differently than in the recording"}
 	s.compare(&n, m, t)
-	for _, d := range n.Differences {
-		if d.Path == "params.protocolVersion" || d.Path == "params.mcpVersion" {
-			n.Kind = NoteVersion
-			n.Text = fmt.Sprintf("the client requests version %s and gets the recorded response to %s", d.Live, d.Recorded)
-		}
+	recorded := jsonrpc.Peek(t.raw)
+	was := firstMember(recorded.Params, "protocolVersion", "mcpVersion").Decoded()
+	if now := firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded(); now != was {
+		n.Kind = NoteVersion
+		n.Text = fmt.Sprintf("the client requests version %q and gets the recorded response to %q", now, was)
 	}
 	if len(n.Differences) > 0 {
 		s.note(n)

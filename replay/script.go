@@ -36,6 +36,8 @@ type Script struct {
 	// shows are the server capabilities that its notifications imply, such as
 	// "tools.listChanged".
 	shows map[string]bool
+	// strays are the ids of client responses to nothing, see word.
+	strays map[string]bool
 }
 
 // Requests returns the number of recorded client requests.

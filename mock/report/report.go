@@ -34,8 +34,8 @@ type Options struct {
 	Strict, Verify bool
 }
 
-// A Report reports how sessions deviate from the recording: failures and inexact
-// matches on stderr, everything in a file. It is safe for concurrent use.
+// A Report reports how sessions deviate from the recording: failures, inexact
+// matches and what gets no response on stderr, everything in a file. It is safe for concurrent use.
 type Report struct {
 	say      func(line string) // prints a line on stderr
 	opt      Options
@@ -82,9 +82,9 @@ func (r *Report) take(n replay.Note, count int, failure bool) {
 		r.wrong++
 	}
 	switch {
-	case n.Kind == replay.NoteResponse: // what follows may not fit what the user did
+	case n.Kind == replay.NoteResponse, n.Kind == replay.NoteRelaxed: // what follows may not fit
 		r.print(n.Deviation())
-	case failure, n.Kind == replay.NoteRelaxed, n.Kind == replay.NoteRefused: // report every inexact match
+	case failure, n.Kind == replay.NoteRefused, n.Kind == replay.NoteVersion, n.Kind == replay.NoteSilence, n.Kind == replay.NoteLeft: // or the client waits in vain
 		r.print(n.Text)
 	}
 	if r.to != nil && r.err == nil {

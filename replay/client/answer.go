@@ -14,7 +14,7 @@ import (
 type pool struct {
 	all []asked
 	// byKey and byMethod are the questions left to use, in recorded order. The last one of a
-	// key stays.
+	// key stays. Of a method, those without an answer come last.
 	byKey    map[replay.Key][]int
 	byMethod map[string][]int
 	// held are the live requests whose answers come later in the recording. free releases
@@ -42,7 +42,14 @@ func newPool(plan *Plan) *pool {
 		q := &plan.questions[i]
 		x.all[i] = asked{q, 0, -1}
 		x.byKey[q.key] = append(x.byKey[q.key], i)
-		x.byMethod[q.method] = append(x.byMethod[q.method], i)
+		if q.answer != (session.Ref{}) {
+			x.byMethod[q.method] = append(x.byMethod[q.method], i)
+		}
+	}
+	for i := range plan.questions {
+		if q := &plan.questions[i]; q.answer == (session.Ref{}) {
+			x.byMethod[q.method] = append(x.byMethod[q.method], i)
+		}
 	}
 	for i := range plan.steps {
 		if s := &plan.steps[i]; s.kind == stepAnswer {
@@ -52,19 +59,27 @@ func newPool(plan *Plan) *pool {
 	return x
 }
 
-// find returns the recorded question for a live one, -1 for none. Exact reports that they are
-// equal by value.
-func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
+// equal returns the recorded question that is equal by value to a live one, -1 for none.
+func (x *pool) equal(m *jsonrpc.Message) int {
 	key := keyOf(m)
 	list := x.byKey[key]
 	for i, n := range list {
 		if x.all[n].asked == 0 || i == len(list)-1 {
 			x.byKey[key] = list[i:]
 			x.all[n].asked++
-			return n, true
+			return n
 		}
 	}
-	list = x.byMethod[m.Method]
+	return -1
+}
+
+// find returns the recorded question for a live one, -1 for none. Exact reports that they are
+// equal by value.
+func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
+	if n := x.equal(m); n >= 0 {
+		return n, true
+	}
+	list := x.byMethod[m.Method]
 	for i, n := range list {
 		if x.all[n].asked == 0 {
 			x.byMethod[m.Method] = list[i:]
@@ -197,7 +212,7 @@ func (p *player) required(f *pending, a *request, m *jsonrpc.Message) bool {
 	if recorded, err := p.load(a.answer); err == nil && recorded.ResultType == "input_required" {
 		if c.was = bytes.Clone(lookup(recorded.Result, "requestState")); a.retry < 0 { // not repeated by the recorded client either
 			for _, in := range inputs {
-				p.pool.find(in.request())
+				p.pool.equal(in.request())
 			}
 			return false
 		}

@@ -58,27 +58,38 @@ func words(result []byte) (all []word) {
 // liveValues maps recorded values, with their kinds, to live ones.
 type liveValues map[string]string
 
-// learn maps the values of a recorded result to those of the live one.
+// learn maps the values of a recorded result to those of the live one, nil for none.
 func (x liveValues) learn(recorded, live []byte) {
 	now := map[string]string{}
 	for _, w := range words(live) {
 		now[w.kind] = w.word
 	}
 	for _, w := range words(recorded) {
-		if value, ok := now[w.kind]; ok {
-			x[w.kind+w.word] = value
-		} else if _, known := x[w.kind+w.word]; !known {
-			x[w.kind+w.word] = gone
+		value, ok := now[w.kind]
+		if _, known := x[w.kind+w.word]; !ok && known {
+			continue
 		}
+		switch {
+		case ok:
+		case live != nil && w.kind == kindCursor:
+			value = ended
+		default:
+			value = gone
+		}
+		x[w.kind+w.word] = value
 	}
 }
 
-// gone stands for a value that the live server did not send. It is not valid UTF-8, as all
-// values of a server are.
-const gone = "\xff"
+// gone stands for a value that the live server did not send, ended for the cursor of a list
+// that has fewer pages than the recorded one. They are not valid UTF-8, as all values of a
+// server are.
+const (
+	gone  = "\xff"
+	ended = "\xfe"
+)
 
 // carry replaces recorded values in params by live ones. Lacks is the kind of a value that
-// the live server did not send, "" for none.
+// the live server did not send, "" for none, or ended.
 func (x liveValues) carry(params []byte) (out []byte, lacks string) {
 	for _, p := range carried {
 		was, ok := textOf(lookup(params, p.in...))
@@ -89,6 +100,8 @@ func (x liveValues) carry(params []byte) (out []byte, lacks string) {
 		switch {
 		case ok && now == gone:
 			return params, strings.TrimSpace(p.kind)
+		case ok && now == ended:
+			return params, ended
 		case ok && now != was:
 			params = replay.Rewrite(params, quoted(now), p.in...)
 		}
@@ -139,6 +152,27 @@ func (p *player) finishTask(n int) {
 	}
 	if p.target.crosses && !p.target.modern() && p.gone == nil { // in 2026-07-28 the poll has the result
 		p.call("tasks/result", fmt.Appendf(nil, `{"taskId":%s}`, quoted(id)))
+	}
+}
+
+// maxPages is the maximum number of pages of a list that are read beyond the recorded ones.
+const maxPages = 1000
+
+// finishList reads the rest of a list if the recorded client read it to its end, since the live
+// one may have more pages.
+func (p *player) finishList(n int) {
+	a := &p.plan.requests[n]
+	cursor := p.cursors[n]
+	delete(p.cursors, n)
+	for range maxPages {
+		if _, more := textOf(cursor); !more || p.gone != nil || p.ctx.Err() != nil {
+			return
+		}
+		params, err := p.params(a)
+		if err != nil {
+			return
+		}
+		cursor = lookup(p.call(a.method, replay.Rewrite(params, cursor, "cursor")), "nextCursor")
 	}
 }
 

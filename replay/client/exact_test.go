@@ -452,6 +452,20 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
+// TestCancelledTwice: a client that broke off an exchange and sent a cancellation as well
+// cancels once on stdio, in its own words.
+func TestCancelledTwice(t *testing.T) {
+	header := [][2]string{{"Content-Type", "application/json"}}
+	frames := exchanges(
+		exchange{header: header, body: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a",` + modernMeta + `}}`, end: `"by":"client"`},
+		exchange{header: header, body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"enough"}}`},
+	)
+	got := bodies(play(t, planned(frames, nil), patient(), answering(func(string, string, string) (string, error) { return "", nil })))
+	if strings.Count(got, "notifications/cancelled") != 1 || !strings.Contains(got, "enough") {
+		t.Error(got)
+	}
+}
+
 // TestHangUps: where the recorded client broke off an exchange the replay does so too,
 // before it goes on; also if the server had ended the body properly then, and in another
 // revision.

@@ -105,7 +105,10 @@ type request struct {
 	gives, tasked bool
 	retry         int  // the request that repeats it after an input_required result, -1 for none
 	final         bool // a poll that reported the end of its task
+	follows       bool // it has a cursor that the server gave
+	lastPage      bool // it follows one, and the response gave none
 	modern        bool // it names its own version
+	cancelled     bool // the client sent a cancellation
 }
 
 // A question is something the server asked: a request, or an entry of an input_required
@@ -262,6 +265,7 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 	default:
 		if n, ok := p.requests[part.Call]; ok && part.Role == session.RoleCancel {
 			s.request = n
+			p.plan.requests[n].cancelled = true
 		}
 	}
 	if f.Exchange > 0 && m.Kind != jsonrpc.Request {
@@ -290,6 +294,7 @@ func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) 
 		if word, ok := textOf(lookup(m.Params, place.in...)); ok {
 			if from, ok := p.givers[place.kind+word]; ok {
 				r.needs = append(r.needs, from)
+				r.follows = r.follows || place.kind == kindCursor
 			}
 		}
 	}
@@ -325,11 +330,12 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 		})
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.requests[part.Request]
-		if !ok || part.Role == session.RoleLate || part.Role == session.RoleRepeat {
+		if !ok || part.Role == session.RoleRepeat {
 			return
 		}
-		s.kind, s.request = stepAwait, n
-		p.answered(n, part, m)
+		if s.kind, s.request = stepAwait, n; part.Role != session.RoleLate {
+			p.answered(n, part, m)
+		}
 	}
 	if n := len(p.plan.steps); n > 0 && s.kind == stepHear {
 		if last := &p.plan.steps[n-1]; last.kind == stepHear && last.method == s.method && last.call == s.call {
@@ -356,6 +362,8 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	if status, ok := textOf(lookup(m.Result, "status")); ok && r.method == "tasks/get" {
 		r.final = terminal(status)
 	}
+	_, more := textOf(lookup(m.Result, "nextCursor"))
+	r.lastPage = r.follows && m.Result != nil && !more
 	inputs, _ := readObject(lookup(m.Result, "inputRequests"))
 	for _, in := range inputs {
 		if !jsonrpc.Value(in.value).IsObject() {

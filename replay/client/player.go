@@ -74,6 +74,7 @@ type player struct {
 	chains   map[session.Ref]*chain
 	target   target
 	ended    map[string]bool // the tasks that have ended
+	cursors  map[int][]byte  // in JSON, of lists that have more pages than the recorded one, by request
 }
 
 // A progress is the state of a recorded request.
@@ -115,7 +116,7 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	p := &player{
 		plan: plan, opt: opt, conn: conn, events: make(chan Event, 64), fresh: plan.fresh, pool: newPool(plan),
 		progress: make([]progress, len(plan.requests)), open: map[string][]*pending{}, values: liveValues{}, waits: map[session.Ref]int{},
-		due: map[news]int{}, tokens: map[string]session.Ref{}, patient: opt.Patience, chains: map[session.Ref]*chain{}, ended: map[string]bool{},
+		due: map[news]int{}, tokens: map[string]session.Ref{}, patient: opt.Patience, chains: map[session.Ref]*chain{}, ended: map[string]bool{}, cursors: map[int][]byte{},
 	}
 	if err := p.target.begin(plan, opt.Revision); err != nil {
 		return err
@@ -230,6 +231,12 @@ func (p *player) await(s *step) {
 		}
 		return
 	}
+	if s.role == session.RoleLate { // the live server may respect the cancellation
+		if !p.until(settled, p.patient) {
+			p.patient /= 2
+		}
+		return
+	}
 	if a.answer == (session.Ref{}) { // nor was it answered in the recording
 		p.until(settled, limit)
 		return
@@ -242,6 +249,7 @@ func (p *player) await(s *step) {
 		p.timedOut(a, limit)
 	}
 	p.finishTask(s.request)
+	p.finishList(s.request)
 }
 
 // wait handles events for a time.

@@ -91,11 +91,20 @@ func (p *player) response(on *Outgoing, m *jsonrpc.Message) {
 			p.ended[id] = true
 		}
 	}
+	if a.lastPage {
+		p.cursors[f.request] = bytes.Clone(lookup(m.Result, "nextCursor"))
+	}
+	p.learn(a, m.Result)
+}
+
+// learn maps the values in the recorded result of a request to those of the live one, nil for
+// none.
+func (p *player) learn(a *request, live []byte) {
 	if !a.gives {
 		return
 	}
 	if recorded, err := p.load(a.answer); err == nil {
-		p.values.learn(recorded.Result, m.Result)
+		p.values.learn(recorded.Result, live)
 	}
 }
 
@@ -172,8 +181,11 @@ func (p *player) set(n int, to progress) {
 			p.forget(call)
 		}
 	}
-	if p.progress[n] = to; to == waiting {
+	switch p.progress[n] = to; to {
+	case waiting:
 		p.waits[call]++
+	case skipped, failed:
+		p.learn(&p.plan.requests[n], nil)
 	}
 }
 

@@ -154,6 +154,10 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 		return withChain(params, c), true
 	}
 	out, lacks := p.values.carry(params)
+	if lacks == ended { // the list has fewer pages
+		p.learn(a, []byte("{}"))
+		return nil, false
+	}
 	if lacks != "" {
 		p.note(NoteSkipped, a, fmt.Sprintf("%s was not sent, since the server gave no %s for it", p.name(a), lacks))
 		return nil, false
@@ -245,17 +249,19 @@ func (p *player) cancel(s *step, m said) {
 }
 
 // abandon breaks off the exchange of a request as the client did, which cancels the request in
-// 2026-07-28 only.
+// 2026-07-28 only. Where there is no exchange, or another revision, it sends a cancellation,
+// unless the client sent one as well.
 func (p *player) abandon(n int) {
 	f := p.pending(n)
 	if f == nil {
 		p.endListen(n)
 		return
 	}
-	if p.target.crosses && !p.target.modern() {
+	says := !p.plan.requests[n].cancelled
+	if says && p.target.crosses && !p.target.modern() {
 		p.sayCancelled(f)
 	}
-	if !p.hangUp(f) && p.target.modern() {
+	if !p.hangUp(f) && says && p.target.modern() {
 		p.sayCancelled(f)
 	}
 }
