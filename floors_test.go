@@ -317,7 +317,7 @@ var floors = map[string]floor{
 		never: map[string]string{"net": "package otlp sends"},
 	},
 	"wrap/config": {
-		ours: []string{"internal/hint", "internal/term", "internal/term/escape", "tap/text", "wrap"},
+		ours: []string{"internal/hint", "internal/term", "internal/term/escape", "redact", "tap/text", "wrap"},
 		never: map[string]string{
 			"net/http": "it edits files",
 			"os/exec":  "it edits files",

@@ -172,6 +172,11 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 // http adds a lifecycle event of an exchange.
 func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 	ref := session.Ref{Seq: f.Seq}
+	if e.Name == tap.EventEnd && x.response.Status != 202 {
+		for t := x.carrier; t != 0 && int(t) < len(b.s.triggers) && b.s.triggers[t].exchange == x.Number; t++ {
+			b.s.triggers[t].over = true
+		}
+	}
 	switch {
 	case e.Name == tap.EventRequest:
 		// A POST is triggered by its message. A head that became known late is not in

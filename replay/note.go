@@ -95,6 +95,9 @@ type Note struct {
 	// is the number of others.
 	Differences []Difference
 	More        int
+	// Waits reports, of NoteSilence, that the client waits for the answer, because the exchange
+	// on which it is due does not end.
+	Waits bool
 	// Text is the note as a sentence. It may contain text from the client.
 	Text string
 }

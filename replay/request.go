@@ -113,7 +113,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 		s.note(Note{Kind: NoteRefused, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
 			Text: fmt.Sprintf("%s gets HTTP %d, as recorded for frame %d", name, s.status(x.trigger), t.ref.Seq)})
 	case t.answer == 0 && !t.cancelled && !t.listens && !s.refused(x.trigger):
-		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame,
+		s.note(Note{Kind: NoteSilence, Method: m.Method, Subject: n.Subject, Frame: n.Frame, Waits: !t.over,
 			Text: fmt.Sprintf("%s (frame %d) has no response in the recording and gets none", name, t.ref.Seq)})
 	}
 	if m.Method == "initialize" && x.fate == fateFresh {

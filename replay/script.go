@@ -146,6 +146,9 @@ type trigger struct {
 	// cancelled reports that the client cancelled the request, listens that the request is
 	// a subscription, for whose response no client waits.
 	cancelled, listens bool
+	// over reports that the exchange ended on which the response was due, so that no client
+	// waits for it.
+	over bool
 }
 
 type stepKind uint8

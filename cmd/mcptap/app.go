@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/hint"
@@ -143,4 +145,13 @@ func programVersion() string {
 		return "devel"
 	}
 	return "devel-" + revision + dirty
+}
+
+// endSignals returns the signals that end a server, besides Ctrl-C. Below nohup there is no
+// hangup.
+func endSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{syscall.SIGTERM}
+	}
+	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }

@@ -240,10 +240,7 @@ func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec 
 
 // serveHTTP serves until a signal arrives. The next one ends the process at once.
 func serveHTTP(ctx context.Context, t *streamable.Tap) error {
-	ours := []os.Signal{syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		ours = append(ours, syscall.SIGHUP)
-	}
+	ours := endSignals()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, ours...)
 	served := make(chan error, 1)

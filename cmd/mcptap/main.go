@@ -37,6 +37,9 @@ func (a *app) run(args []string) int {
 		// tap's own, and none of the other commands is even built.
 		return a.finish(a.execute(context.Background(), newStdioRoot(a), args), exitTap)
 	}
+	// A write to a pipe that nobody reads returns EPIPE: the process that the signal ends would
+	// leave the temporary copy of a text or a bundle behind.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // the second Ctrl-C ends us at once
 	defer stop()

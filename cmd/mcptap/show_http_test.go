@@ -91,6 +91,19 @@ func TestShowHTTP(t *testing.T) {
 	}
 }
 
+// The summary of a session counts from its start, and the waits are those that its calls have.
+func TestShowHTTPWaits(t *testing.T) {
+	a, out := testApp(nil)
+	if code := a.run([]string{"show", filepath.Join("..", "..", "testdata", "http", "modern.txtar") + "#2"}); code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	for _, want := range []string{"in 15.0ms", "unanswered: #12 tools/list (18.0ms), #26 tools/list (4.0ms)"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+}
+
 // streams imports a recording that has the heads of its exchanges.
 func streams(t *testing.T, name string) string {
 	t.Helper()

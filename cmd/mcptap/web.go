@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -104,6 +105,11 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 			stop()
 		}()
 	}
+	signals := make(chan os.Signal, 1)
+	if !o.child {
+		signal.Notify(signals, endSignals()...)
+		defer signal.Stop(signals)
+	}
 	url := s.URL(l.Addr(), key, session)
 	if _, err := fmt.Fprintln(a.stdout, url); err != nil {
 		l.Close()
@@ -118,7 +124,14 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 			a.say("hint: open the URL yourself")
 		}
 	}
-	if err := s.Serve(l); err != nil {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(l) }()
+	select {
+	case err = <-ended:
+	case s := <-signals:
+		return exitCode(128 + int(s.(syscall.Signal)))
+	}
+	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	if o.child {

@@ -308,7 +308,7 @@ type jsonSummary struct {
 func writeJSONSummary(w io.Writer, s *Summary, recording string) error {
 	out := jsonSummary{
 		V: text.Version, Type: "summary", Frames: s.Frames, Bytes: s.Bytes, Errors: s.Errors,
-		Duration: int64(s.Info.Duration), Status: s.Info.Status.String(), Gaps: s.Info.Gaps, Recording: recording,
+		Duration: int64(s.Took), Status: s.Info.Status.String(), Gaps: s.Info.Gaps, Recording: recording,
 	}
 	if s.ByCall && !s.Partial {
 		out.Calls = &s.Calls

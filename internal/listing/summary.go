@@ -3,6 +3,7 @@ package listing
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
@@ -15,11 +16,12 @@ import (
 type Summary struct {
 	view.Summary
 	Info     store.Info
-	ByCall   bool   // calls were listed
-	Selected bool   // only part of the recording was
-	Partial  bool   // not all frames were read, so the number of calls is unknown
-	Pending  bool   // requests without a response were selected
-	Label    string // of the recording, if there are several
+	Took     time.Duration // of the recording, or of its session that was selected
+	ByCall   bool          // calls were listed
+	Selected bool          // only part of the recording was
+	Partial  bool          // not all frames were read, so the number of calls is unknown
+	Pending  bool          // requests without a response were selected
+	Label    string        // of the recording, if there are several
 }
 
 func (s *Summary) print(l *term.Printer) {
@@ -34,7 +36,7 @@ func (s *Summary) print(l *term.Printer) {
 	case s.Selected:
 		frames = fmt.Sprintf("%d of %s", s.Shown, frames)
 	}
-	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.Info.Duration)}
+	words := []string{frames, view.Size(s.Bytes), "in " + view.Took(s.Took)}
 	if n := s.Errors; n > 0 {
 		words = append(words, term.Plural(n, "error", "errors"))
 	}

@@ -273,14 +273,14 @@ func (l *lister) finishCalls(info store.Info) error {
 
 // summary returns the summary of the listing.
 func (l *lister) summary(info store.Info) *listing.Summary {
-	s := &listing.Summary{Summary: l.Summary(), Info: info, Selected: !l.All(), Pending: l.Pending(), Label: l.label,
+	s := &listing.Summary{Summary: l.Summary(), Info: info, Took: info.Duration, Selected: !l.All(), Pending: l.Pending(), Label: l.label,
 		ByCall: l.o.ByCall(), Partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)
 		if info.Status != store.Live || x.Over {
-			s.Info.Duration = x.Ended
+			s.Took = x.Ended
 		}
-		s.Info.Duration -= x.Began
+		s.Took -= x.Began
 	} else if l.partial {
 		t := &info.Tally
 		s.Frames, s.Errors, s.Bytes = t.Frames.Total(), t.Errors, int64(t.Bytes.Total())

@@ -133,6 +133,9 @@ func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame
 func (s *Server) mask(added []tap.Frame) {
 	var out maskedPiece
 	masker := endpoint.Masked(s.Tap, &out)
+	if u := s.Tap.Upstream; u != nil { // the server may repeat what its URL has
+		masker.Event(1, tap.Event{Name: tap.EventRequest, Target: u.RequestURI()})
+	}
 	for i := range added {
 		out.raw = nil
 		masker.Piece(0, added[i].Lane, tap.FormBody, added[i].Raw, true)

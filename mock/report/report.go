@@ -84,7 +84,7 @@ func (r *Report) take(n replay.Note, count int, failure bool) {
 	switch {
 	case n.Kind == replay.NoteResponse, n.Kind == replay.NoteRelaxed: // what follows may not fit
 		r.print(n.Deviation())
-	case failure, n.Kind == replay.NoteRefused, n.Kind == replay.NoteVersion, n.Kind == replay.NoteSilence, n.Kind == replay.NoteLeft: // or the client waits in vain
+	case failure, n.Kind == replay.NoteRefused, n.Kind == replay.NoteVersion, n.Kind == replay.NoteSilence && n.Waits, n.Kind == replay.NoteLeft: // or the client waits in vain
 		r.print(n.Text)
 	}
 	if r.to != nil && r.err == nil {

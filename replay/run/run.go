@@ -171,6 +171,7 @@ func (r *Run) perform(command []string) error {
 func (r *Run) unreached(e *client.ReachError) error {
 	to := r.Server.To
 	if u, err := url.Parse(to); err == nil {
+		u.RawQuery, u.Fragment = "", "" // it may hold a key
 		to = u.Redacted()
 	}
 	text := e.Error()

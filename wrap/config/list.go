@@ -1,11 +1,13 @@
 package config
 
 import (
+	"crypto/rand"
 	"errors"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/term"
 	"github.com/mcptap/mcptap/internal/term/escape"
+	"github.com/mcptap/mcptap/redact"
 	"github.com/mcptap/mcptap/tap/text"
 	"github.com/mcptap/mcptap/wrap"
 )
@@ -27,8 +29,9 @@ type jsonServer struct {
 	Problem string   `json:"problem,omitempty"`
 }
 
-// List prints the servers of files, as a table or as JSON. It reports files that cannot be read,
-// and that there are no servers, to say.
+// List prints the servers of files, as a table or as JSON, with pseudonyms for the secrets in
+// their arguments and URLs. It reports files that cannot be read, and that there are no servers,
+// to say.
 func List(l *term.Printer, files []File, asJSON bool, say func(string)) error {
 	cols := []term.Column{
 		{Title: "SERVER", Least: 10},
@@ -37,6 +40,9 @@ func List(l *term.Printer, files []File, asJSON bool, say func(string)) error {
 		{Title: "RUNS", Least: 16, Rank: 1},
 		{Title: "FILE", Least: 16, Rank: 2},
 	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	secrets := redact.New(redact.Options{Key: key})
 	var rows [][]term.Cell
 	for _, c := range files {
 		if c.Err != nil {
@@ -44,6 +50,10 @@ func List(l *term.Printer, files []File, asJSON bool, say func(string)) error {
 			continue
 		}
 		for _, e := range c.Entries() {
+			e.Command = secrets.Args(e.Command)
+			if e.URL != "" {
+				e.URL = secrets.Args([]string{e.URL})[0]
+			}
 			if asJSON {
 				l.Err = errors.Join(l.Err, term.WriteJSON(l.W, newJSONServer(&c, &e)))
 			}
