@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,6 +27,9 @@ type Report struct {
 	ID, Path string
 	Requests int // in the plan
 	Notes    []client.Note
+	// Stderr are the last lines that the server wrote to stderr, if it left requests
+	// unanswered.
+	Stderr []string
 }
 
 // jsonHead is the first line of `replay --json`, jsonNote one for each note.
@@ -52,6 +56,13 @@ type jsonNote struct {
 	Frames []uint64 `json:"frames,omitempty"`
 }
 
+// jsonStderr is a line that the server wrote to stderr. The names are stable.
+type jsonStderr struct {
+	V    int    `json:"v"`
+	Type string `json:"type"` // "stderr"
+	Text string `json:"text"`
+}
+
 // maxNotes limits the notes shown to a person.
 const maxNotes = 50
 
@@ -63,6 +74,9 @@ func (r *Report) Say(say func(line string)) {
 			break
 		}
 		say(n.Text)
+	}
+	for _, line := range r.Stderr {
+		say("the server wrote to stderr: " + line)
 	}
 }
 
@@ -77,6 +91,9 @@ func (r *Report) JSON(l *term.Printer) error {
 			}
 			err = term.WriteJSON(l.W, line)
 		}
+	}
+	for _, line := range r.Stderr {
+		err = errors.Join(err, term.WriteJSON(l.W, jsonStderr{V: text.Version, Type: "stderr", Text: line}))
 	}
 	return err
 }
@@ -93,6 +110,12 @@ func (r *Report) Text(l *term.Printer) error {
 			break
 		}
 		l.Printf("  %s\n", l.Paint(escape.String(n.Text), style(n.Kind)))
+	}
+	for i, line := range r.Stderr {
+		if i == 0 {
+			l.Printf("  last lines of the server on stderr:\n")
+		}
+		l.Printf("%s\n", l.Paint(term.Fit("    "+escape.String(line), l.Width), term.Dim))
 	}
 	l.Printf("\n")
 	return l.Err

@@ -226,8 +226,34 @@ func (r *Run) summary() *report.Report {
 	if !r.NoSave {
 		s.ID, s.Path = r.id, r.made
 	}
+	if slices.ContainsFunc(r.notes, func(n client.Note) bool { return n.Kind == client.NoteDied || n.Kind == client.NoteTimeout }) {
+		s.Stderr = lastStderr(r.made)
+	}
 	return s
 }
+
+// stderrLines is how many of the server's last lines on stderr are reported.
+const stderrLines = 5
+
+// lastStderr returns the last lines of stderr in a recording, as far as it can be read.
+func lastStderr(path string) (last []string) {
+	rec, err := store.Open(path)
+	if err != nil {
+		return nil
+	}
+	for f, err := range rec.Frames(0) {
+		if err != nil {
+			break
+		}
+		if line := strings.TrimSpace(string(f.Raw)); f.Lane == tap.Stderr && line != "" {
+			last = append(last[max(0, len(last)-stderrLines+1):], line[:min(len(line), maxStderrLine)])
+		}
+	}
+	return last
+}
+
+// maxStderrLine limits what is reported of a line, in bytes.
+const maxStderrLine = 1000
 
 // head returns what prints the part of the report about the replay itself. Formats without a
 // place for it leave it to stderr.
