@@ -120,7 +120,7 @@ func (o *exportOptions) runSalvage(ctx context.Context, a *app, arg, format stri
 	if session > 0 {
 		return fmt.Errorf("export --salvage %w", errWhole)
 	}
-	return salvage(a, path, func(src recording.Source) error { return o.write(ctx, a, format, src) })
+	return salvage(a, arg, path, func(src recording.Source) error { return o.write(ctx, a, format, src) })
 }
 
 // exportExts maps file extensions to formats. A file without an extension is NDJSON.

@@ -11,13 +11,13 @@ import (
 )
 
 // salvage exports the readable part of a recording and reports what is missing.
-func salvage(a *app, path string, write func(recording.Source) error) error {
+func salvage(a *app, arg, path string, write func(recording.Source) error) error {
 	rec, r, err := store.OpenSalvage(path)
 	if err != nil {
 		return err
 	}
 	if r.Frames == 0 {
-		return fmt.Errorf("%s: no frame could be read", path)
+		return fmt.Errorf("%s: no frame could be read", arg)
 	}
 	if err := write(rec); err != nil {
 		return err

@@ -62,7 +62,7 @@ func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64,
 		case f2.Lane == tap.Lifecycle:
 			e, err := tap.ParseEvent(f2.Raw)
 			if err != nil {
-				return err
+				return fmt.Errorf("--curl: the head in frame #%d: %w", f2.Seq, err)
 			}
 			switch e.Name {
 			case tap.EventRequest:

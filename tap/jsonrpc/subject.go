@@ -133,7 +133,7 @@ func aboutCancelled(p Value) string {
 	if id == nil {
 		id = p.Get("id")
 	}
-	return joined(id.raw(), p.Get("reason").Text())
+	return joined(cmp.Or(id.raw(), noID), p.Get("reason").Text())
 }
 
 // aboutProgress takes progressToken, or the dialect's id, and the amount.
@@ -142,8 +142,11 @@ func aboutProgress(p Value) string {
 	if about == nil {
 		about = p.Get("id")
 	}
-	return joined(about.raw(), amount(p), p.Get("message").Text())
+	return joined(cmp.Or(about.raw(), noID), amount(p), p.Get("message").Text())
 }
+
+// noID stands for an id or a token that is missing.
+const noID = "(none)"
 
 // amount is progress and total, or the dialect's percent.
 func amount(p Value) string {

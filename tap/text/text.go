@@ -94,6 +94,9 @@ func (e *Error) Error() string { return e.Problem }
 // [ErrNewer] if its version is not known.
 func NewReader(from io.Reader) (Reader, error) {
 	r := bufio.NewReaderSize(from, 64<<10)
+	if mark, _ := r.Peek(3); string(mark) == "\ufeff" { // as editors on Windows begin a text
+		_, _ = r.Discard(3)
+	}
 	line := 1
 	c, err := r.ReadByte()
 	for ; err == nil && strings.IndexByte(" \t\r\n", c) >= 0; c, err = r.ReadByte() {

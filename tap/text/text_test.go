@@ -23,6 +23,7 @@ func TestNewReader(t *testing.T) {
 	for in, want := range map[string]string{
 		"\r\n\t " + line:                   "*text.ndjsonReader 00c0ffee",
 		"id: 00c0ffee\n-- life --\n{}\n":   "*text.txtarReader 00c0ffee",
+		"\ufeff\n" + line:                  "*text.ndjsonReader 00c0ffee", // as Windows begins a text
 		"":                                 "it is empty",
 		" \r\n\t":                          "it is empty",
 		"Dear diary,\n":                    "neither NDJSON nor a transcript",
