@@ -110,6 +110,21 @@ func TestListeningWithTLS(t *testing.T) {
 	}
 }
 
+// respondTLS responds to one request, and ends its TLS properly or not.
+func respondTLS(l net.Listener, conf *tls.Config, response string, proper bool) {
+	raw, err := l.Accept()
+	if err != nil {
+		return
+	}
+	c := tls.Server(raw, conf)
+	_, _ = http.ReadRequest(bufio.NewReader(c))
+	_, _ = io.WriteString(c, response)
+	if proper {
+		_ = c.Close()
+	}
+	_ = raw.Close()
+}
+
 // A server's TLS that ends without saying so looks cut off through the tap too,
 // and one that ends properly does not.
 func TestEndsOfTLS(t *testing.T) {
@@ -121,19 +136,7 @@ func TestEndsOfTLS(t *testing.T) {
 	l := rawtalk.Listen(t)
 	for _, proper := range []bool{true, false} {
 		tp, rec := begin(t, "https://"+l.Addr().String(), func(c *Config) { c.ClientTLS = &tls.Config{RootCAs: roots} })
-		go func() {
-			raw, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c := tls.Server(raw, srv.TLS)
-			_, _ = http.ReadRequest(bufio.NewReader(c))
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nall there is")
-			if proper {
-				_ = c.Close()
-			}
-			_ = raw.Close()
-		}()
+		go respondTLS(l, srv.TLS, "HTTP/1.1 200 OK\r\n\r\nall there is", proper)
 		c, err := net.Dial("tcp", tp.Addr().String())
 		must(t, err)
 		must(t, c.SetDeadline(time.Now().Add(rawtalk.Patience)))
@@ -163,19 +166,7 @@ func TestEndsOfTLSWithinAResponse(t *testing.T) {
 	l := rawtalk.Listen(t)
 	for _, proper := range []bool{true, false} {
 		tp, _ := begin(t, "https://"+l.Addr().String(), func(c *Config) { c.ClientTLS, c.ServerTLS = conf, srv.TLS })
-		go func() {
-			raw, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c := tls.Server(raw, srv.TLS)
-			_, _ = http.ReadRequest(bufio.NewReader(c))
-			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthe first part")
-			if proper {
-				_ = c.Close()
-			}
-			_ = raw.Close()
-		}()
+		go respondTLS(l, srv.TLS, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nthe first part", proper)
 		raw, err := net.Dial("tcp", tp.Addr().String())
 		must(t, err)
 		must(t, raw.SetDeadline(time.Now().Add(rawtalk.Patience)))
