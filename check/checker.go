@@ -53,6 +53,8 @@ type Checker struct {
 	seen []bool
 	// lost reports for each of topics whether a call of it got no response.
 	lost []bool
+	// answered reports that the server sent a message.
+	answered bool
 	// listed has the numbers of the frames with the last lists, by method, and with the last
 	// handshake, by "".
 	listed map[string]uint64

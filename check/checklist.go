@@ -81,6 +81,9 @@ func matches(names []string, name string) bool {
 
 // see notes which topics an entry shows.
 func (c *Checker) see(e *session.Entry) {
+	for i := range e.Parts {
+		c.answered = c.answered || e.Frame.Lane == tap.ToClient && e.Of(i).Kind != jsonrpc.Invalid
+	}
 	for i := range topics {
 		t := &topics[i]
 		if c.seen[i] {
@@ -117,7 +120,7 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 	items := make([]ChecklistItem, len(topics))
 	for i := range topics {
 		items[i] = ChecklistItem{Topic: topics[i].name, State: "not seen"}
-		if c.seen[i] {
+		if c.seen[i] && (c.answered || topics[i].methods == nil) { // a request that nobody answered shows nothing
 			items[i].State = "right"
 		}
 	}

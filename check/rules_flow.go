@@ -538,8 +538,19 @@ func logsRequested(s *Session) Hooks {
 
 // repeatedCalls judges flow-18.
 func repeatedCalls(s *Session) Hooks {
-	open := bounded.Map[uint64, session.Ref]{Max: maxRequests} // calls whose fate is not known, by name and arguments
+	open := bounded.Map[uint64, uint64]{Max: maxRequests} // frames of calls whose fate is not known, by name and arguments
+	keys := bounded.Map[uint64, uint64]{Max: maxRequests} // the other way round
 	return Hooks{
+		Exchange: func(x *Exchange, _ *Verdict) {
+			if x.Response == nil || x.Response.Status < 400 || x.Response.Status >= 500 {
+				return
+			}
+			for _, c := range x.Carried { // the server refused it
+				if key, ok := keys.Get(c.Frame); ok {
+					open.Delete(key)
+				}
+			}
+		},
 		Watch: func(m *Message) {
 			if (m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse) && m.Request != nil && m.Request.Method == "tools/call" {
 				open.Delete(callKey(m.Request.Param("name"), m.Request.Param("arguments")))
@@ -552,7 +563,8 @@ func repeatedCalls(s *Session) Hooks {
 				return
 			}
 			_, again := open.Get(key)
-			open.Put(key, m.Part.Message)
+			open.Put(key, m.Part.Message.Seq)
+			keys.Put(m.Part.Message.Seq, key)
 			if !again {
 				return
 			}

@@ -399,8 +399,8 @@ var ruled = map[replay.Condition]struct {
 	replay.OverSession:   {http.StatusNotFound, -32001, "Session not found"},
 	replay.NoSession:     {http.StatusBadRequest, -32000, "Bad Request: Mcp-Session-Id header is required"},
 	replay.WrongVersion:  {http.StatusBadRequest, -32000, "Bad Request: unsupported MCP-Protocol-Version"},
-	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method does not name the method of the body"},
-	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name does not name what the body does"},
+	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method is missing or is not the method of the body"},
+	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name is missing or is not what the body names"},
 }
 
 const always = replay.ForeignHost | replay.ForeignOrigin

@@ -62,9 +62,9 @@ func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	var words []string
 	switch modern := s.script.triggers[near].modern; {
 	case modern && !k.modern:
-		words = append(words, "is of the era without a handshake, unlike this one")
+		words = append(words, "was recorded without a handshake (this client begins with one)")
 	case k.modern && !modern:
-		words = append(words, "is of the era with a handshake, unlike this one")
+		words = append(words, "was recorded with a handshake (this client has none)")
 	}
 	if len(n.Differences) > 0 {
 		var paths []string
