@@ -84,14 +84,19 @@ func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 		to = "#" + strconv.FormatUint(l.Request.Seq, 10)
 		took = view.Took(l.Latency)
 	}
-	if p.Unanswered && p.Kind == jsonrpc.Request {
+	cancelled := ""
+	switch {
+	case p.Kind != jsonrpc.Request:
+	case p.Cancelled:
+		cancelled = "cancelled"
+	case p.Unanswered:
 		took = ">" + view.Took(cmp.Or(p.Waited, max(t.ended-p.At, 0)))
 	}
 	if r.Refuses.Seq > 0 {
 		to = "#" + strconv.FormatUint(r.Refuses.Seq, 10)
 	}
 	title, kindStyle := newTitle(r.Title()), term.Plain
-	title.fault = view.JoinWords(", ", strings.Join(t.Findings[p.Message.Seq], " "), fault(r), odd(r))
+	title.fault = view.JoinWords(", ", strings.Join(t.Findings[p.Message.Seq], " "), fault(r), odd(r), cancelled)
 	switch {
 	case r.Failed:
 		kindStyle = term.BoldRed

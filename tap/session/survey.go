@@ -66,7 +66,7 @@ func (s *Survey) End(duration time.Duration) {
 
 func (s *Survey) ended(calls []*Call) {
 	for _, c := range calls {
-		if c.Cancel != (Ref{}) {
+		if c.Cancel != (Ref{}) || c.Status == CallCancelled { // by a message, or by hanging up
 			s.cancelled[c.Ref] = struct{}{}
 		}
 		if c.Notes&NoteRefused != 0 {
