@@ -104,6 +104,33 @@ func TestShowHTTPWaits(t *testing.T) {
 	}
 }
 
+// hungUp is a call of 2026-07-28 that the client cancelled by hanging up.
+const hungUp = `transport: http
+
+-- lifecycle +1ms exchange=1 --
+{"event":"request","conn":1,"method":"POST","target":"/mcp","header":[["MCP-Protocol-Version","2026-07-28"]]}
+-- to_server +1ms exchange=1 form=body --
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+-- lifecycle +9ms exchange=1 --
+{"event":"hang_up","by":"client"}
+-- lifecycle +90ms exchange=1 --
+{"event":"end","by":"client","error":"the client hung up before the response began"}
+`
+
+// A request that was cancelled by hanging up does not wait.
+func TestShowHungUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hung.txtar")
+	if err := os.WriteFile(path, []byte(hungUp), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, filter := range []string{"is:pending", "is:cancelled"} {
+		a, out := testApp(nil)
+		if code := a.run([]string{"show", path, filter}); code != 0 || !strings.Contains(out.String(), "slow  cancelled  POST /mcp") || strings.Contains(out.String(), ">") {
+			t.Errorf("%s: exit %d: %s", filter, code, out)
+		}
+	}
+}
+
 // streams imports a recording that has the heads of its exchanges.
 func streams(t *testing.T, name string) string {
 	t.Helper()
