@@ -466,6 +466,18 @@ func TestCancelledTwice(t *testing.T) {
 	}
 }
 
+// TestStreamEnded: the client of a session whose last response never came, because the server
+// ended the stream, waits for that end. Where the client hung up it does not wait.
+func TestStreamEnded(t *testing.T) {
+	header := [][2]string{{"Content-Type", "application/json"}, {"MCP-Protocol-Version", "2026-07-28"}}
+	for by, want := range map[string]stepKind{`"by":"server","error":"the connection was closed"`: stepAwait, `"by":"client"`: stepHangUp} {
+		plan := planned(exchanges(exchange{header: header, body: `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a",` + modernMeta + `}}`, end: by}), nil)
+		if last := plan.steps[len(plan.steps)-1]; last.kind != want || last.request != 0 {
+			t.Errorf("%s: the last step is %+v", by, last)
+		}
+	}
+}
+
 // TestHangUps: where the recorded client broke off an exchange the replay does so too,
 // before it goes on; also if the server had ended the body properly then, and in another
 // revision.

@@ -2,6 +2,8 @@ package client
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -384,6 +386,14 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 // opening of the session, and requests whose results have a value that they repeat. The
 // Planner must not be used afterwards.
 func (p *Planner) Plan(only bool) *Plan {
+	if !p.plan.sse { // there responses come on the one stream
+		for _, head := range slices.Sorted(maps.Keys(p.paused)) { // the client saw their streams end
+			for _, n := range p.paused[head] {
+				r := &p.plan.requests[n]
+				p.step(step{kind: stepAwait, ref: r.ref, call: r.call, request: n, question: -1})
+			}
+		}
+	}
 	if only {
 		p.choose()
 	}
