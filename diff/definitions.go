@@ -13,6 +13,10 @@ import (
 type listing struct {
 	member, key, thing string
 	unreadA, unreadB   bool
+	// openA and openB report that what else a side has cannot be known: its client read pages,
+	// but not all. Skipped counts the elements that are not compared for that.
+	openA, openB bool
+	skipped      *int
 }
 
 var listings = map[string]listing{
@@ -36,7 +40,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 		e.compareBroken(p)
 		n := min(len(as), len(bs))
 		as, bs = as[:n], bs[:n]
-	case len(as) != len(bs):
+	case len(as) != len(bs) && !unread(as) && !unread(bs):
 		e.report(w, &finding{class: Cosmetic, kind: Changed, path: path,
 			what: fmt.Sprintf("it comes in %s instead of %d", count(uint64(len(bs)), "page"), len(as))})
 	}
@@ -88,11 +92,13 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 				e.tree(w, path.With(jsontree.To(name)), x, y)
 			}
 		})
+		l.unreadA, l.unreadB = unread(as), unread(bs)
+		l.openA, l.openB = l.unreadA, l.unreadB && (l.unreadA || len(as)+len(bs) > 2)
+		l.skipped = new(int)
 		x, y := as[len(as)-1].Get("nextCursor"), bs[len(bs)-1].Get("nextCursor")
-		if x.Exists() != y.Exists() {
+		if x.Exists() != y.Exists() && !l.openA && !l.openB {
 			e.tree(w, path.With(jsontree.To("nextCursor")), x, y)
 		}
-		l.unreadA, l.unreadB = x.Kind() == jsontree.String, y.Kind() == jsontree.String
 	}
 	if odd(as, l) || odd(bs, l) {
 		e.compareOddPages(w, l, path, as, bs)
@@ -104,6 +110,34 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 		at = path.With(jsontree.To(l.member))
 	}
 	e.compareKeyed(w, l, at, listed(as, l), listed(bs, l), func(at jsontree.Path, x, y jsontree.Value) { e.definition(w, l, at, x, y) })
+	if l.openA != l.openB || l.openA && *l.skipped > 0 {
+		e.reportOpen(w, &l, path)
+	}
+}
+
+// unread reports whether a list has more pages, which the client did not read.
+func unread(pages []jsontree.Value) bool {
+	return pages[len(pages)-1].Get("nextCursor").Kind() == jsontree.String
+}
+
+// reportOpen reports a list that a client did not read to its end.
+func (e *engine) reportOpen(w *where, l *listing, path jsontree.Path) {
+	if w.p != nil && (w.p.a.broken != nil || w.p.b.broken != nil) {
+		return // it could not
+	}
+	f := &finding{class: Behaviour, kind: Changed, path: path, what: "the second client did not read the list to its end"}
+	switch {
+	case l.openA && l.openB:
+		f.class, f.what = Cosmetic, "the clients did not read the list to its end"
+	case l.openA:
+		f.what = "the first client did not read the list to its end"
+	}
+	if n := *l.skipped; n > 0 {
+		f.what += fmt.Sprintf(", so %s that only one side has cannot be compared", count(uint64(n), l.thing))
+	}
+	of := *w
+	of.by = other(w.by)
+	e.report(&of, f)
 }
 
 // compareOddPages compares pages without a list that has elements, in order.
@@ -198,11 +232,12 @@ func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []js
 
 // oneDefinition reports an element of one list only.
 func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
+	if x.Exists() && l.openB || !x.Exists() && l.openA {
+		*l.skipped++
+		return
+	}
 	name := quoted(path[len(path)-1].Name)
 	f := &finding{class: Behaviour, kind: Added, path: path, a: x, b: y, what: "the " + l.thing + " " + name + " is new", names: l.thing != "argument"}
-	if l.unreadA {
-		f.what += " on the pages that were read"
-	}
 	if x.Exists() {
 		f.class, f.kind, f.what = Breaking, Removed, "the "+l.thing+" "+name+" is gone"
 		if l.unreadB {
