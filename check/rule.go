@@ -272,7 +272,7 @@ func (r *Rule) applies(transport string) bool {
 // families are all declared rules, one list for each family.
 var families = [][]Rule{
 	rulesRPC, rulesApp, rulesAuth, rulesCapability, rulesClient, rulesDeprecated, rulesDrift, rulesExtension, rulesFeature, rulesFlow,
-	rulesHTTP, rulesSessionID, rulesStream, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, {ruleSchema}, rulesSchema, rulesPin, rulesTask, rulesType,
+	rulesHTTP, rulesHTTPSession, rulesStream, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, {ruleSchema}, rulesSchema, rulesPin, rulesTask, rulesType,
 }
 
 // Rules returns all rules, ordered by family and number. The rules are shared.

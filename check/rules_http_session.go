@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// rulesSessionID are about session ids of Streamable HTTP.
-var rulesSessionID = []Rule{
+// rulesHTTPSession are about session ids of Streamable HTTP.
+var rulesHTTPSession = []Rule{
 	{
 		ID: "http-20", Class: "must", In: "B-D", Side: "server", Transport: "http",
 		Text:   "A session id has only visible ASCII characters, 0x21 to 0x7E.",
