@@ -36,6 +36,10 @@ type exchange struct {
 // event adds an event of the tap.
 func (s *Session) event(entry *session.Entry) {
 	f, e := entry.Frame, &entry.Event
+	s.signalled = s.signalled || e.Name == tap.EventSignal
+	if e.Name == tap.EventExit && !s.signalled && e.Code != nil && e.Signal == "" && *e.Code >= 0 && *e.Code < firstSignal {
+		s.exit, s.exited = *e.Code, session.Ref{Seq: f.Seq}
+	}
 	if f.Exchange == 0 {
 		return
 	}
@@ -55,6 +59,21 @@ func (s *Session) event(entry *session.Entry) {
 		s.over(f, s.exchange(f.Exchange), entry.Status())
 		delete(s.exchanges, f.Exchange)
 	}
+}
+
+// firstSignal is the first status by which shells and containers say that a signal ended a
+// program, which is what its client sent.
+const firstSignal = 128
+
+// compareExits reports a server that failed when it exited, where the first did not. A mock of a
+// server that failed exits with 0.
+func (e *engine) compareExits() {
+	if e.a.exited == (session.Ref{}) || e.b.exited == (session.Ref{}) || e.a.exit != 0 || e.b.exit == 0 || e.opt.Marked {
+		return
+	}
+	e.report(&where{in: InSession, by: tap.ToClient, refA: e.a.exited, refB: e.b.exited}, &finding{
+		class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("exit")}, old: strconv.Itoa(e.a.exit), new: strconv.Itoa(e.b.exit),
+		what: fmt.Sprintf("the server exited with status %d instead of 0", e.b.exit)})
 }
 
 // exchange returns an open exchange.

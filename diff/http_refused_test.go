@@ -187,3 +187,36 @@ func TestLost(t *testing.T) {
 		}
 	}
 }
+
+// TestExitStatus: a server that fails when it ends is reported, unless a signal may have
+// ended it.
+func TestExitStatus(t *testing.T) {
+	lines, _ := parseTruth(`
+		rev 2025-06-18
+		> tools/call {"name":"f"}
+		< {"content":[]}`)
+	ended := func(events ...string) []tap.Frame {
+		frames := play(t, 'a', lines)
+		for _, e := range events {
+			frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: tap.Lifecycle, Raw: []byte(e), Size: int64(len(e))})
+		}
+		return frames
+	}
+	const well = `{"event":"exit","code":0}`
+	for _, c := range []struct {
+		a, b []string
+		want []string
+	}{
+		{[]string{well}, []string{`{"event":"exit","code":9}`}, []string{"behaviour changed session $.exit | the server exited with status 9 instead of 0"}},
+		{[]string{`{"event":"exit","code":9}`}, []string{`{"event":"exit","code":9}`}, nil},
+		{[]string{`{"event":"exit","code":9}`}, []string{well}, nil},
+		{[]string{well}, []string{`{"event":"exit","code":143}`}, nil},
+		{[]string{well}, []string{`{"event":"exit","signal":"SIGKILL"}`}, nil},
+		{[]string{well}, []string{`{"event":"signal","signal":"SIGTERM"}`, `{"event":"exit","code":1}`}, nil},
+		{[]string{well}, nil, nil},
+	} {
+		if got := verdicts(compare(t, ended(c.a...), ended(c.b...), Options{})); !slices.Equal(got, c.want) {
+			t.Errorf("%v, %v: told %q", c.a, c.b, got)
+		}
+	}
+}

@@ -156,6 +156,7 @@ func (e *engine) compareOpening() {
 		return
 	}
 	e.compareRevisions()
+	e.compareExits()
 	a, b := e.document(e.a), e.document(e.b)
 	for i, path := range documentPaths {
 		if x, y := a[i], b[i]; e.err == nil && x.said && y.said {

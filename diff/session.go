@@ -37,12 +37,17 @@ type Session struct {
 	// cannot pair them with their responses.
 	early   map[string]*call
 	opening opening
-	words   map[string]string // methods and names, to share them
-	asked   uint64            // the frame of the client's latest request
-	open    int               // calls of the client without a response
-	large   int               // messages that are too large to be parsed
-	frames  uint64
-	lacking string
+	// exit is the exit status of the server and exited the event, zero if a signal may have
+	// ended it. signalled reports that the client sent one.
+	exit      int
+	exited    session.Ref
+	signalled bool
+	words     map[string]string // methods and names, to share them
+	asked     uint64            // the frame of the client's latest request
+	open      int               // calls of the client without a response
+	large     int               // messages that are too large to be parsed
+	frames    uint64
+	lacking   string
 
 	reader jsontree.Reader
 	held   tap.Frame // the frame that was loaded last
