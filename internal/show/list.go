@@ -327,7 +327,15 @@ func (l *lister) verdict(ctx context.Context) error {
 			l.o.Say("hint: did you mean " + near + "?")
 		case slices.ContainsFunc(filter.Values(l.Filter.String(), "rule"), func(id string) bool { return check.Lookup(strings.ToLower(id)) == nil }):
 			l.o.Say("hint: " + load.HintRules)
+		case !l.o.ByCall() && l.unanswered() && slices.Contains(filter.Values(l.Filter.String(), "is"), "error"):
+			l.o.Say("hint: is:pending lists requests without a response, and --calls is:error also the calls that lost it")
 		}
 	}
 	return ErrNone
+}
+
+// unanswered reports whether requests of the recording have no response.
+func (l *lister) unanswered() bool {
+	requests, beyond := l.Tracker.Unanswered()
+	return len(requests) > 0 || beyond > 0
 }
