@@ -1,7 +1,9 @@
 package web
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -39,5 +41,35 @@ func TestStatusOfTask(t *testing.T) {
 		if f.want != "" && got != f.want {
 			t.Errorf("after %s: %q, want %q", f.text, got, f.want)
 		}
+	}
+}
+
+// TestClientHangsUp checks that a call of the legacy era that its client leaves is not shown
+// as waiting any longer.
+func TestClientHangsUp(t *testing.T) {
+	g, err := newGatherer(viewOptions{}, &seen{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []int64
+	for i, f := range []tap.Frame{
+		{Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: "POST", Target: "/mcp"}.Encode()},
+		{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}`)},
+		{Raw: tap.Event{Name: tap.EventHangUp, By: "client"}.Encode()},
+		{Raw: tap.Event{Name: tap.EventEnd, By: "client"}.Encode()},
+	} {
+		f.Seq, f.At, f.Size, f.Exchange = uint64(i+1), time.Duration(i), int64(len(f.Raw)), 1
+		g.add(&f)
+		_, updates := g.take(maxRows)
+		for _, u := range updates {
+			ends = append(ends, u.End)
+		}
+	}
+	if !slices.Equal(ends, []int64{2}) {
+		t.Errorf("ends at %v", ends)
+	}
+	open := g.tracker.Open()
+	if len(open) != 1 || open[0].Until(time.Hour) != 2 {
+		t.Errorf("open: %v", open)
 	}
 }

@@ -80,7 +80,8 @@ type update struct {
 	Response rowID `json:"a,omitempty"`
 	Latency  int64 `json:"d,omitempty"`
 	// Status is the name of the [session.CallStatus] of the call that it began, or too_late
-	// (see [session.Call.TooLate]), End the time when the call was settled, and Error why it failed.
+	// (see [session.Call.TooLate]), End the time when the call was settled, lost its response
+	// or was left by its client, and Error why it failed.
 	Status string `json:"s,omitempty"`
 	End    int64  `json:"e,omitempty"`
 	Error  string `json:"f,omitempty"`

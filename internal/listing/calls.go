@@ -407,10 +407,7 @@ func callTook(c *session.Call, end time.Duration) string {
 	if c.Status.Settled() {
 		return view.Took(c.End - c.At)
 	}
-	if c.End != 0 { // the response was lost at c.End
-		end = c.End
-	}
-	return ">" + view.Took(max(end-c.At, 0))
+	return ">" + view.Took(c.Until(end)-c.At)
 }
 
 // callTitle returns the title of a call; nested reports whether it is printed below its

@@ -470,10 +470,7 @@ func newJSONCall(n *view.Node, end time.Duration) jsonCall {
 	if took := int64(c.End - c.At); c.Status.Settled() {
 		j.Latency = &took
 	} else {
-		if c.End != 0 { // it was lost then
-			end = c.End
-		}
-		waited := int64(max(end-c.At, 0))
+		waited := int64(c.Until(end) - c.At)
 		j.Waited = &waited
 	}
 	if c.FirstAnswer != 0 {

@@ -70,7 +70,8 @@ type Part struct {
 	// call that it begins will be cancelled. They need a [Survey].
 	Unanswered, Cancelled bool
 	// Waited is how long an unanswered request that was not cancelled waited until the end
-	// of the recording, or until its response was lost, if a [Survey] knows.
+	// of the recording, until its response was lost, or until its client hung up, if a
+	// [Survey] knows.
 	Waited time.Duration
 	// Clash is, for a request, the oldest open request of the same side with the same
 	// id.
@@ -287,6 +288,29 @@ func (c *Call) Waits() (last Part, ok bool) {
 // Lost reports whether a call is over without an answer because the stream of the answer
 // has ended.
 func (c *Call) Lost() bool { return !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.End != 0 }
+
+// Until returns when the call ended, lost its response, or was left by its client, which hung
+// up; else end, until which it waits.
+func (c *Call) Until(end time.Duration) time.Duration {
+	if c.Status.Settled() {
+		return c.End
+	}
+	if at, ok := c.left(); ok {
+		return at
+	}
+	return max(end, c.At)
+}
+
+// left returns when a call without an answer lost it, or its client hung up.
+func (c *Call) left() (at time.Duration, ok bool) {
+	switch {
+	case c.Lost():
+		return c.End, true
+	case !c.Status.Settled() && c.Notes&NoteStreamEnded != 0 && c.StreamEnd.By == "client":
+		return c.StreamEnd.At, true
+	}
+	return 0, false
+}
 
 // TooLate reports whether a response came on an exchange that its client had hung up: see
 // [NoteStreamEnded].

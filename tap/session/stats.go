@@ -58,8 +58,8 @@ func NewStats(recording string, slowest int) *Stats {
 
 // Add counts a call that a [Pairing] has handed over.
 func (s *Stats) Add(c *Call) {
-	end := c.End
-	if !c.Status.Settled() && end == 0 && len(c.Parts) > 0 { // let go: what came of it is not known
+	var end time.Duration
+	if len(c.Parts) > 0 { // let go: what came of it is not known
 		end = c.Parts[len(c.Parts)-1].At
 	}
 	s.count(c, end)
@@ -69,11 +69,7 @@ func (s *Stats) Add(c *Call) {
 // while it is live, now. Nothing may be added after that, but Stats be merged.
 func (s *Stats) Finish(open []*Call, end time.Duration) {
 	for _, c := range open {
-		at := c.End
-		if !c.Status.Settled() && at == 0 {
-			at = end
-		}
-		s.count(c, at)
+		s.count(c, end)
 	}
 	if s.handshake.known {
 		s.Handshake.Add(s.handshake.at)
@@ -86,10 +82,7 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 
 // count counts a call, whose state after end is not known.
 func (s *Stats) count(c *Call, end time.Duration) {
-	if c.Lost() {
-		end = c.End
-	}
-	status, took, answered := outcome(c, max(end-c.At, 0))
+	status, took, answered := outcome(c, max(c.Until(end)-c.At, 0))
 	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
 	if isNamed(c.Method) {
 		k.Name = c.Subject

@@ -23,13 +23,13 @@ type Survey struct {
 	// unanswered are requests without an answer, cancelled the first ones of calls
 	// that were cancelled.
 	unanswered, cancelled map[Ref]struct{}
-	// lost has for the requests of calls that were lost when that was.
-	lost map[Ref]time.Duration
+	// left has for requests without a response when it was lost or the client hung up.
+	left map[Ref]time.Duration
 }
 
 // NewSurvey makes a Survey. If requests is set, it has the outcome of each request.
 func NewSurvey(requests bool) *Survey {
-	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}, lost: map[Ref]time.Duration{}}
+	return &Survey{late: map[uint64]int{}, requests: requests, unanswered: map[Ref]struct{}{}, cancelled: map[Ref]struct{}{}, left: map[Ref]time.Duration{}}
 }
 
 // Add adds the next frame.
@@ -74,9 +74,9 @@ func (s *Survey) ended(calls []*Call) {
 				delete(s.unanswered, request)
 			}
 		}
-		if c.Lost() {
+		if at, ok := c.left(); ok {
 			for _, request := range c.Requests {
-				s.lost[request] = c.End
+				s.left[request] = at
 			}
 		}
 	}
@@ -95,8 +95,8 @@ func (s *Survey) foretell(parts []Part) {
 		_, p.Unanswered = s.unanswered[p.Message]
 		_, p.Cancelled = s.cancelled[p.Message]
 		if p.Waited = 0; p.Unanswered && !p.Cancelled {
-			end, lost := s.lost[p.Message]
-			if !lost {
+			end, left := s.left[p.Message]
+			if !left {
 				end = s.duration
 			}
 			p.Waited = max(end-p.At, 0)

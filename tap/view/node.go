@@ -186,11 +186,7 @@ func (n *Node) Found() filter.Found { return n.found }
 // Session returns the number of the call's session, 0 if it is not known.
 func (n *Node) Session() int { return n.session }
 
-// Span returns when the call was open. A call that has not ended is open until end, the end
-// of the recording, unless its response was lost.
+// Span returns when the call was open: see [session.Call.Until].
 func (n *Node) Span(end time.Duration) (from, to time.Duration) {
-	if !n.Call.Status.Settled() && !n.Call.Lost() {
-		return n.Call.At, max(end, n.Call.At)
-	}
-	return n.Call.At, n.Call.End
+	return n.Call.At, n.Call.Until(end)
 }

@@ -102,7 +102,9 @@ function took(view, i, call) {
   const { rows } = view;
   if (call) {
     if (rows.settled(i)) return duration((rows.end[i] || rows.at[i] + rows.latency[i]) - rows.at[i]);
-    return rows.stateName(i) === 'listening' ? '' : '> ' + duration(Math.max(view.summary.now(view.over) - rows.at[i], 0));
+    // A call without a response has an end if it lost the response or its client hung up.
+    const until = rows.end[i] || view.summary.now(view.over);
+    return rows.stateName(i) === 'listening' ? '' : '> ' + duration(Math.max(until - rows.at[i], 0));
   }
   if (rows.request[i]) return duration(rows.latency[i]);
   return '';

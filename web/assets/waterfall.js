@@ -24,7 +24,7 @@ export function span(rows, lines, first, last) {
 }
 
 function endOf(rows, i) {
-  if (rows.begins(i) && rows.settled(i)) return rows.end[i];
+  if (rows.begins(i) && (rows.settled(i) || rows.end[i])) return rows.end[i];
   return rows.response[i] && rows.latency[i] >= 0 ? rows.at[i] + rows.latency[i] : 0;
 }
 
