@@ -94,6 +94,9 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	if kind == Added {
 		f.what, v, lacks = "only the second session has it", &f.b, e.revA
 	}
+	if kind == Removed && e.b.died != "" && p.up == nil && u.lane == tap.ToServer && a.Seq > e.shared {
+		w.by, f.what, f.reason = tap.ToClient, neverPlayed, e.b.died
+	}
 	if u.probe || u.method == "server/discover" && !u.worked() {
 		f.expected("a client of both eras probes the protocol version", pageVersioning)
 	} else if e.cross && u.lane == tap.ToClient && p.up == nil {

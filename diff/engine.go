@@ -74,6 +74,7 @@ type engine struct {
 	looseA, looseB []note
 	loose          *pair
 	crossed        map[*pair]*pair // see crossedAnswers
+	shared         uint64          // the first session's frame of the last call that both have
 	// wanted are the notifications that the client of 2026-07-28 subscribes to, if the
 	// sessions are of different eras.
 	wanted map[string]bool
@@ -178,6 +179,11 @@ func (e *engine) run() ([]*pair, error) {
 		matchInside(pairs, e.loose, e.looseA, e.looseB)
 	}
 	e.crossed = crossedAnswers(pairs)
+	for _, p := range pairs {
+		if p.a != nil && p.b != nil {
+			e.shared = max(e.shared, p.a.ref.Seq)
+		}
+	}
 	for _, p := range pairs {
 		if e.over() {
 			return nil, e.err

@@ -37,8 +37,9 @@ type exchange struct {
 func (s *Session) event(entry *session.Entry) {
 	f, e := entry.Frame, &entry.Event
 	s.signalled = s.signalled || e.Name == tap.EventSignal
-	if e.Name == tap.EventExit && !s.signalled && e.Code != nil && e.Signal == "" && *e.Code >= 0 && *e.Code < firstSignal {
-		s.exit, s.exited = *e.Code, session.Ref{Seq: f.Seq}
+	s.left = s.left || e.Name == tap.EventEOF && e.Lane == tap.ToServer.String()
+	if e.Name == tap.EventExit && !s.signalled {
+		s.exitedWith(f, e)
 	}
 	if f.Exchange == 0 {
 		return
@@ -64,6 +65,18 @@ func (s *Session) event(entry *session.Entry) {
 // firstSignal is the first status by which shells and containers say that a signal ended a
 // program, which is what its client sent.
 const firstSignal = 128
+
+// exitedWith notes how the server exited to which the client sent no signal.
+func (s *Session) exitedWith(f *tap.Frame, e *tap.Event) {
+	how := "after " + e.Signal
+	if e.Code != nil && e.Signal == "" && *e.Code >= 0 && *e.Code < firstSignal {
+		s.exit, s.exited = *e.Code, session.Ref{Seq: f.Seq}
+		how = "with status " + strconv.Itoa(*e.Code)
+	}
+	if s.open > 0 && !s.left {
+		s.died = "the server exited " + how
+	}
+}
 
 // compareExits reports a server that failed when it exited, where the first did not. A mock of a
 // server that failed exits with 0.
@@ -161,6 +174,9 @@ func (e *engine) unanswered(w *where, p *pair) {
 		}
 	case p.one().method == "subscriptions/listen" || p.up != nil:
 		f.class = Behaviour
+	}
+	if f.what == "no response" && f.reason == "" {
+		f.reason = e.b.died
 	}
 	w.part = answered.answer.part
 	f.path = jsontree.Path{jsontree.To(w.part.String())}

@@ -220,3 +220,48 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestServerDies: what a client did not send because the server had exited is not its fault.
+func TestServerDies(t *testing.T) {
+	died := func(exit string) []tap.Frame {
+		lines, _ := parseTruth(`
+			rev 2025-06-18
+			> tools/call {"name":"f"}
+			< {"content":[]}
+			> tools/call {"name":"g"}`)
+		frames := play(t, 'b', lines)
+		return append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: tap.Lifecycle, Raw: []byte(exit), Size: int64(len(exit))})
+	}
+	whole, _ := parseTruth(`
+		rev 2025-06-18
+		> tools/call {"name":"early"}
+		< {"content":[]}
+		> tools/call {"name":"f"}
+		< {"content":[]}
+		> tools/call {"name":"g"}
+		< {"content":[]}
+		> tools/call {"name":"h"}
+		< {"content":[]}`)
+	for exit, how := range map[string]string{
+		`{"event":"exit","code":1}`: "the server exited with status 1", `{"event":"exit","signal":"SIGSEGV"}`: "the server exited after SIGSEGV",
+	} {
+		want := map[string]string{"early": "only the first session has it ", "g": "no response " + how, "h": "not sent " + how}
+		for _, d := range compare(t, play(t, 'a', whole), died(exit), Options{}).Differences {
+			if got := d.What + " " + d.Reason; got != want[d.Subject] {
+				t.Errorf("%s, %s: told %q, want %q", exit, d.Subject, got, want[d.Subject])
+			}
+			delete(want, d.Subject)
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: not told: %v", exit, want)
+		}
+	}
+	left := died(`{"event":"eof","lane":"to_server"}`)
+	exit := []byte(`{"event":"exit","code":0}`)
+	left = append(left, tap.Frame{Seq: uint64(len(left) + 1), Lane: tap.Lifecycle, Raw: exit, Size: int64(len(exit))})
+	for _, d := range compare(t, play(t, 'a', whole), left, Options{}).Differences {
+		if d.Reason != "" {
+			t.Errorf("the client left first: %s %s (%s)", d.Subject, d.What, d.Reason)
+		}
+	}
+}

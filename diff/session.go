@@ -42,12 +42,16 @@ type Session struct {
 	exit      int
 	exited    session.Ref
 	signalled bool
-	words     map[string]string // methods and names, to share them
-	asked     uint64            // the frame of the client's latest request
-	open      int               // calls of the client without a response
-	large     int               // messages that are too large to be parsed
-	frames    uint64
-	lacking   string
+	// died is how the server exited while calls were open, "" if it did not. left reports
+	// that the client closed the server's stdin before.
+	died    string
+	left    bool
+	words   map[string]string // methods and names, to share them
+	asked   uint64            // the frame of the client's latest request
+	open    int               // calls of the client without a response
+	large   int               // messages that are too large to be parsed
+	frames  uint64
+	lacking string
 
 	reader jsontree.Reader
 	held   tap.Frame // the frame that was loaded last
