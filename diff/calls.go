@@ -471,6 +471,7 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	}
 	var err error
 	if n.kind == jsonrpc.Invalid {
+		f.path = jsontree.Path{jsontree.To("frame")}
 		*v, err = n.text()
 	} else {
 		*v, err = n.load()
