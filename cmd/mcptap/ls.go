@@ -22,7 +22,8 @@ cut off (mcptap was killed, or the disk was full at the end), gaps (some frames 
 missing), damaged (also if the file is truncated; see mcptap export --salvage) or no
 permission (to read the file). (probe) marks a run that only asked the server for its
 revision. (3 sessions) marks a recording with several sessions; SERVER, CLIENT and
-REVISION are those of the first.
+REVISION are those of the first. A REVISION with a ? was requested by the client and not
+accepted.
 
 A recording is listed if it matches all WORDs. A word is is:live, is:cut, is:replay,
 part of the label, server, client or revision, or the beginning of the id. The exit

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
@@ -50,7 +51,7 @@ func Recordings(l *term.Printer, now time.Time, infos []store.Info) error {
 			label += fmt.Sprintf(" (%d sessions)", n)
 		}
 		row := []term.Cell{
-			id, {Text: term.Start(h.Start.In(now.Location()), now), Style: term.Plain}, {Text: label, Style: term.Plain},
+			id, {Text: term.Start(h.Start.In(now.Location()), now), Style: term.Plain}, {Text: strings.TrimSpace(label), Style: term.Plain},
 			{Text: party(facts.Server), Style: term.Plain}, {Text: party(facts.Client), Style: term.Plain}, {Text: revision(facts), Style: term.Plain},
 			{Text: safe.String(h.Transport), Style: term.Dim}, {Text: "", Style: term.Plain}, {Text: "", Style: term.Plain}, {Text: "", Style: term.Plain},
 			{Text: view.Size(info.Size), Style: term.Dim}, {Text: State(info), Style: StateStyle(info)},
