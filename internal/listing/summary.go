@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,12 +17,13 @@ import (
 type Summary struct {
 	view.Summary
 	Info     store.Info
-	Took     time.Duration // of the recording, or of its session that was selected
-	ByCall   bool          // calls were listed
-	Selected bool          // only part of the recording was
-	Partial  bool          // not all frames were read, so the number of calls is unknown
-	Pending  bool          // requests without a response were selected
-	Label    string        // of the recording, if there are several
+	Took     time.Duration        // of the recording, or of its session that was selected
+	ByCall   bool                 // calls were listed
+	Selected bool                 // only part of the recording was
+	Partial  bool                 // not all frames were read, so the number of calls is unknown
+	Pending  bool                 // requests without a response were selected
+	Label    string               // of the recording, if there are several
+	Sessions session.SessionTotal // of the recording, if all of them were listed
 }
 
 func (s *Summary) print(l *term.Printer) {
@@ -83,6 +85,9 @@ func (s *Summary) notes() (all []string) {
 		}
 	}
 	add(s.Hidden, "HTTP frame is", "HTTP frames are", "hidden (use --http)")
+	if s.Sessions > 1 && !s.Selected {
+		all = append(all, fmt.Sprintf("%d sessions (%s#1 is the first)", s.Sessions, safe.String(cmp.Or(s.Info.Header.ID, "REC"))))
+	}
 	add(s.TooLarge, "response was", "responses were", "too large to compare")
 	add(s.Forgotten, "response was", "responses were", "not compared: too many responses since the previous one")
 	return all

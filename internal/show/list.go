@@ -281,7 +281,10 @@ func (l *lister) summary(info store.Info) *listing.Summary {
 			s.Took = x.Ended
 		}
 		s.Took -= x.Began
-	} else if l.partial {
+		return s
+	}
+	s.Sessions = info.Tally.Sessions
+	if l.partial {
 		t := &info.Tally
 		s.Frames, s.Errors, s.Bytes = t.Frames.Total(), t.Errors, int64(t.Bytes.Total())
 	}
