@@ -176,8 +176,18 @@ func callState(c *session.StatsCall) string {
 	var words []string
 	switch c.Status {
 	case session.CallDone:
+		if c.StreamEnd.By != "" {
+			words = append(words, "too late")
+		}
 	case session.CallPending:
 		words = append(words, "unanswered")
+		switch c.StreamEnd.By {
+		case "":
+		case "client":
+			words = append(words, "the client hung up")
+		default:
+			words = append(words, "the stream ended")
+		}
 	case session.CallError:
 		words = append(words, "error")
 	case session.CallToolError:

@@ -72,3 +72,19 @@ func TestBars(t *testing.T) {
 		t.Errorf("none: %q", got)
 	}
 }
+
+// TestCallState checks that the state says why there is no response, if that is known.
+func TestCallState(t *testing.T) {
+	for want, c := range map[string]session.StatsCall{
+		"":                               {Status: session.CallDone},
+		"too late":                       {Status: session.CallDone, StreamEnd: session.StreamEnd{By: "client"}},
+		"unanswered":                     {Status: session.CallPending},
+		"unanswered, the client hung up": {Status: session.CallPending, StreamEnd: session.StreamEnd{By: "client"}},
+		"unanswered, the stream ended":   {Status: session.CallPending, StreamEnd: session.StreamEnd{By: "server"}},
+		"isError, within #4":             {Status: session.CallToolError, Parent: session.Ref{Seq: 4}},
+	} {
+		if got := callState(&c); got != want {
+			t.Errorf("state %q, want %q", got, want)
+		}
+	}
+}

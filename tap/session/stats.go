@@ -95,6 +95,9 @@ func (s *Stats) count(c *Call, end time.Duration) {
 		Recording: s.recording, Ref: c.Ref, Answer: c.Answer, Parent: c.Parent, Lane: c.Lane,
 		Method: k.Method, Subject: c.Subject, Status: status, At: c.At, Took: took,
 	}
+	if c.Notes&NoteStreamEnded != 0 {
+		call.StreamEnd = c.StreamEnd
+	}
 	s.slowest.add(call)
 	switch {
 	case answered:
@@ -332,6 +335,8 @@ type StatsCall struct {
 	// At is when it was asked, Took how long until its answer, or how long it
 	// has waited for one.
 	At, Took time.Duration
+	// StreamEnd is how its exchange ended if it has [NoteStreamEnded], zero for others.
+	StreamEnd StreamEnd
 }
 
 // topCalls keeps the calls that took longest, at most some, in order: of those that
