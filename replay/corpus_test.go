@@ -96,7 +96,7 @@ func (p *player) drain() {
 		if !ok {
 			return
 		}
-		p.out = append(p.out, out.keep())
+		p.out = append(p.out, out)
 		p.at = append(p.at, p.now)
 	}
 	p.tb.Fatal("it never stops")

@@ -309,7 +309,7 @@ func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
 		if s.held != nil {
 			return true // one at a time
 		}
-		kept := out.keep()
+		kept := *out
 		kept.Last = target != nil && s.streams.answered(target.stream)
 		s.held, s.heldTo = &kept, s.now+holdMost
 		s.written(r, st, target)

@@ -171,7 +171,7 @@ func (s *Session) release(r *reply) (out Output, ok bool) {
 	}
 	out.Last = target != nil && s.streams.answered(target.stream)
 	if r.fault != nil && r.fault.Kind == FaultDuplicate {
-		s.outbox = append(s.outbox, out.keep())
+		s.outbox = append(s.outbox, out)
 		out.Last = false
 	}
 	s.written(r, st, target)

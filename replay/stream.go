@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -49,12 +48,6 @@ type Output struct {
 	Status int
 	// Frame is the recorded message, zero for one that was not recorded.
 	Frame session.Ref
-}
-
-// keep copies an output that is written later.
-func (o Output) keep() Output {
-	o.Raw = bytes.Clone(o.Raw)
-	return o
 }
 
 // streams are the streams of one session.
