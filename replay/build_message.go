@@ -190,7 +190,7 @@ func (b *Builder) server(x *arriving) {
 		if shown := capabilityOf[x.m.Method]; shown != "" {
 			b.s.shows[shown] = true
 		}
-		b.editNotification(x, &st, owner)
+		b.editNotification(x, &st)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if !ok {
 			break
@@ -203,7 +203,7 @@ func (b *Builder) server(x *arriving) {
 			}
 			b.s.eras.answered(call, x.m)
 		}
-		b.editAnswer(x, &st, owner)
+		b.editAnswer(x, &st)
 	}
 	if owner == 0 {
 		st.general = true
@@ -253,29 +253,25 @@ var (
 	nameSubscribed   = []string{"result", "_meta", jsonrpc.MetaPrefix + "subscriptionId"}
 )
 
-// edit adds an edit to a step of owner. A session has to remember a trigger to which steps
-// of others refer.
-func (b *Builder) edit(st *step, kind editKind, names []string, about, owner uint32) {
+// edit adds an edit.
+func (st *step) edit(kind editKind, names []string, about uint32) {
 	st.edits = append(st.edits, edit{kind, about, names})
-	if (kind == editID || kind == editToken) && about != owner {
-		b.s.triggers[about].referred = true
-	}
 }
 
 // editAnswer replaces the id and, in the result of a subscription, the id of that.
-func (b *Builder) editAnswer(x *arriving, st *step, owner uint32) {
+func (b *Builder) editAnswer(x *arriving, st *step) {
 	if id := Value(x.raw, nameID...); id != nil && id[0] != 'n' {
-		b.edit(st, editID, nameID, st.call, owner)
+		st.edit(editID, nameID, st.call)
 	}
 	if len(b.listens) > 0 && b.listens[word(Value(x.raw, nameSubscribed...))] == st.call {
-		b.edit(st, editID, nameSubscribed, st.call, owner)
+		st.edit(editID, nameSubscribed, st.call)
 	}
 }
 
 // editRequest replaces the id of a server request, and the client's task that it asks about.
 func (b *Builder) editRequest(x *arriving, st *step) {
 	if id := Value(x.raw, nameID...); id != nil {
-		b.edit(st, editOwn, nameID, 0, 0)
+		st.edit(editOwn, nameID, 0)
 		// Ids that a session makes must not clash with recorded ones.
 		digits := bytes.Trim(id, `"`)
 		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
@@ -286,23 +282,23 @@ func (b *Builder) editRequest(x *arriving, st *step) {
 	switch x.m.Method {
 	case "tasks/get", "tasks/result", "tasks/cancel":
 		if asked := b.tasks[word(Value(x.raw, nameTask...))]; asked != 0 {
-			b.edit(st, editTask, nameTask, asked, 0)
+			st.edit(editTask, nameTask, asked)
 		}
 	}
 }
 
 // editNotification replaces a progress token, the id of a cancelled request, or the id of
 // a subscription.
-func (b *Builder) editNotification(x *arriving, st *step, owner uint32) {
+func (b *Builder) editNotification(x *arriving, st *step) {
 	t := b.s.find(x.part.Call)
 	switch x.m.Method {
 	case "notifications/progress":
 		if token := Value(x.raw, nameToken...); token != nil && t != 0 {
-			b.edit(st, editToken, nameToken, b.tokenOf(t, token), owner)
+			st.edit(editToken, nameToken, b.tokenOf(t, token))
 		}
 	case "progress": // of the 002 dialect, by the id
 		if t != 0 && Value(x.raw, nameParamsID...) != nil {
-			b.edit(st, editID, nameParamsID, t, owner)
+			st.edit(editID, nameParamsID, t)
 		}
 	case "notifications/cancelled":
 		id := Value(x.raw, nameRequestID...)
@@ -310,16 +306,16 @@ func (b *Builder) editNotification(x *arriving, st *step, owner uint32) {
 			return
 		}
 		if asked := b.s.findStep(x.part.Call); asked != 0 {
-			b.edit(st, editAsked, nameRequestID, asked, 0)
+			st.edit(editAsked, nameRequestID, asked)
 		} else if t := b.listens[word(id)]; t != 0 {
-			b.edit(st, editID, nameRequestID, t, owner)
+			st.edit(editID, nameRequestID, t)
 		}
 	default:
 		if len(b.listens) == 0 {
 			return
 		}
 		if t := b.listens[word(Value(x.raw, nameSubscription...))]; t != 0 {
-			b.edit(st, editID, nameSubscription, t, owner)
+			st.edit(editID, nameSubscription, t)
 		}
 	}
 }

@@ -56,9 +56,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	if s.matched == 0 {
 		s.matched = t.ref.Seq
 	}
-	if t.referred || t.carrier != 0 {
-		s.bound[x.trigger] = r
-	}
+	s.bound[x.trigger] = r
 	if x.fate == fateFresh {
 		s.arrive(x.trigger)
 	}

@@ -140,9 +140,9 @@ type trigger struct {
 	needs uint32
 	// opens and deletes mark a GET and a DELETE.
 	opens, deletes bool
-	// referred reports that a step of another trigger repeats its id or token, modern that
-	// the request names its own version, poll that it is a tasks/get within its call.
-	referred, modern, poll bool
+	// modern reports that the request names its own version, poll that it is a tasks/get
+	// within its call.
+	modern, poll bool
 	// cancelled reports that the client cancelled the request, listens that the request is
 	// a subscription, for whose response no client waits.
 	cancelled, listens bool

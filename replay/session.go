@@ -42,7 +42,7 @@ type Session struct {
 	cursors map[Key]*cursor
 
 	// replies are the open ones, in the order of their next steps. bound has the last reply
-	// to each trigger that other steps refer to.
+	// to each request.
 	replies []*reply
 	bound   map[uint32]*reply
 	begun   uint64 // the number of replies so far
