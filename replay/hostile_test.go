@@ -200,7 +200,7 @@ func TestSessionForgets(t *testing.T) {
 		p.out, p.notes = p.out[:0], p.notes[:0]
 	}
 	s := p.s
-	if len(s.replies)+len(s.missing)+len(s.questions.ids)+len(s.questions.by)+len(s.questions.timed)/10+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
-		t.Errorf("%d replies, %d asked, %d arrived, %d cursors", len(s.replies), len(s.questions.ids), len(s.arrived), len(s.cursors))
+	if len(s.replies)+len(s.missing)+len(s.questions.open)+len(s.questions.by)+len(s.outbox)+len(s.arrived)+len(s.cursors) > 20 {
+		t.Errorf("%d replies, %d asked, %d arrived, %d cursors", len(s.replies), len(s.questions.open), len(s.arrived), len(s.cursors))
 	}
 }

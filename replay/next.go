@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,14 +13,17 @@ import (
 type prospect struct {
 	next  *reply // the reply whose step is next, nil for none
 	due   time.Duration
-	later time.Duration // when another step may be next, if any
-	any   bool
-	owed  uint32 // the first trigger that is missing or that an answer waits for, 0 for none
+	later time.Duration // when another step may be next
+	owed  uint32        // the first trigger that is missing or that an answer waits for, 0 for none
 }
+
+// never is later than any time.
+const never = time.Duration(math.MaxInt64)
 
 // survey looks through the replies in the order of their steps. The first one that is due, or
 // nearly so, is next. The others wait for it.
 func (s *Session) survey() (x prospect) {
+	x.later = never
 	window := s.script.opt.Pace.window()
 	for _, r := range s.replies {
 		if r.state != replySends {
@@ -40,9 +44,7 @@ func (s *Session) survey() (x prospect) {
 			x.next, x.due = r, due
 			break
 		}
-		if at := due - window; !x.any || at < x.later {
-			x.later, x.any = at, true
-		}
+		x.later = min(x.later, due-window)
 	}
 	s.returns = slices.DeleteFunc(s.returns, s.came)
 	if x.owed == 0 && len(s.returns) > 0 {
@@ -60,28 +62,18 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	if len(s.outbox) > 0 || s.mayLeave() {
 		return s.now, true
 	}
-	sooner := func(t time.Duration) {
-		if !ok || t < at {
-			at, ok = t, true
-		}
-	}
 	x := s.survey()
+	at = min(x.later, s.questions.expires())
 	if x.next != nil {
-		sooner(max(x.due, s.rest))
-	}
-	if x.any {
-		sooner(x.later)
+		at = min(at, max(x.due, s.rest))
 	}
 	if s.patience.waits != 0 {
-		sooner(s.patience.until)
-	}
-	if until, any := s.questions.expires(); any {
-		sooner(until)
+		at = min(at, s.patience.until)
 	}
 	if s.held != nil {
-		sooner(s.heldTo)
+		at = min(at, s.heldTo)
 	}
-	return at, ok
+	return at, at != never
 }
 
 // Next returns what is to be written now. ok is false if there is nothing more at present.

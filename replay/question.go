@@ -25,13 +25,11 @@ type question struct {
 // questions are the server requests of a session.
 type questions struct {
 	by    map[uint32]*question        // the last one of each step
-	ids   map[string][]*question      // the open ones by their ids, oldest first
-	open  int                         // the number of open ones
+	open  []*question                 // those without an answer, oldest first
 	sent  map[string]bool             // the recorded ids that have been sent
 	early map[string]*jsonrpc.Message // answers that came before their requests
 	due   []*jsonrpc.Message          // early answers whose requests have been sent
 	next  int64                       // the next number to make an id of
-	timed []*question                 // by expiry, some of them answered
 }
 
 // send adds a request that is being sent and gives it an id: the recorded one, or a new one
@@ -50,12 +48,7 @@ func (a *questions) send(i uint32, recorded []byte, until time.Duration) *questi
 		a.due = append(a.due, m)
 	}
 	a.by[i] = x
-	a.ids[x.key] = append(a.ids[x.key], x)
-	a.open++
-	if len(a.timed) > 2*a.open+64 {
-		a.timed = slices.DeleteFunc(a.timed, func(x *question) bool { return x.done })
-	}
-	a.timed = append(a.timed, x)
+	a.open = append(a.open, x)
 	return x
 }
 
@@ -77,20 +70,17 @@ func (a *questions) forget(i uint32) {
 	}
 }
 
-// answered returns the request that an id answers, nil for none.
+// answered removes the request that an id answers from the open ones and returns it, nil for
+// none.
 func (a *questions) answered(id []byte) *question {
 	key := word(id)
-	waiting := a.ids[key]
-	switch {
-	case key == "" || len(waiting) == 0:
+	i := slices.IndexFunc(a.open, func(x *question) bool { return x.key == key })
+	if key == "" || i < 0 {
 		return nil
-	case len(waiting) == 1:
-		delete(a.ids, key)
-	default:
-		a.ids[key] = waiting[1:]
 	}
-	a.open--
-	return waiting[0]
+	x := a.open[i]
+	a.open = slices.Delete(a.open, i, i+1)
+	return x
 }
 
 // passes reports whether a gate is open: its request was answered or never sent. Otherwise
@@ -155,25 +145,24 @@ func (s *Session) answerEarly() {
 }
 
 // expires returns when the next request expires.
-func (a *questions) expires() (time.Duration, bool) {
-	for len(a.timed) > 0 && a.timed[0].done {
-		a.timed = a.timed[1:]
+func (a *questions) expires() time.Duration {
+	for _, x := range a.open {
+		if !x.done && !x.expired {
+			return x.until
+		}
 	}
-	if len(a.timed) == 0 {
-		return 0, false
-	}
-	return a.timed[0].until, true
+	return never
 }
 
 // expire ends the replies to requests that have expired.
 func (a *questions) expire(s *Session) {
-	for {
-		until, ok := a.expires()
-		if !ok || until > s.now {
+	for _, x := range a.open {
+		if x.done || x.expired {
+			continue
+		}
+		if x.until > s.now {
 			return
 		}
-		x := a.timed[0]
-		a.timed = a.timed[1:]
 		x.expired = true
 		for _, r := range x.waiting {
 			if r.state == replyGate {
