@@ -44,7 +44,7 @@ func FuzzSession(f *testing.F) {
 		if len(recorded)+len(live) > 1<<16 {
 			return // longer says no more
 		}
-		opt := Options{Match: Match(how % 4), Repeat: Repeat(how / 4 % 3), Pace: []Pace{Brisk, Instant, Recorded, Speed(3)}[how/12%4]}
+		opt := Options{Match: Match(how % 4), Repeat: Repeat(how / 4 % 3), Pace: []Pace{Brisk, Instant, Recorded, Pace(3)}[how/12%4]}
 		if how > 200 {
 			opt.Faults = []Fault{{Kind: FaultKind(how % 8), Chance: 0.5}}
 		}

@@ -199,7 +199,7 @@ func (s *Session) transport(r *reply, st *step) Output {
 		out.Last, out.Abort = true, st.abort
 		delete(s.streams.played, r.stream)
 	}
-	if s.script.opt.Pace.kind == paceRecorded {
+	if pace := s.script.opt.Pace; pace != Brisk && pace != Instant {
 		s.written(r, st, nil)
 	} else {
 		s.pass(r)
@@ -219,7 +219,7 @@ func (s *Session) written(r *reply, st *step, target *reply) {
 	s.answerEarly()
 	// The next step is due from when this one was, since timers are a little late each time,
 	// which must not add up. Brisk distances are minimums.
-	if r.base = r.due; s.now-r.due > slack || s.script.opt.Pace.kind == paceBrisk {
+	if r.base = r.due; s.now-r.due > slack || s.script.opt.Pace == Brisk {
 		r.base = s.now
 	}
 	r.baseAt, r.acted = st.at, false
@@ -230,8 +230,8 @@ func (s *Session) written(r *reply, st *step, target *reply) {
 	if target != nil {
 		target.answered = true
 	}
-	if st.notice {
-		s.rest = s.now + s.script.opt.Pace.rest()
+	if st.notice && s.script.opt.Pace == Brisk {
+		s.rest = s.now + briskLeast
 	}
 	s.pass(r)
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,39 +103,23 @@ func kindOfName(names []string, of, name string) (int, error) {
 	return kind, nil
 }
 
-// A Pace is how much of the recorded time passes between two steps. The zero value is Brisk.
-type Pace struct {
-	kind  paceKind
-	speed float64 // of paceRecorded
-}
-
-type paceKind uint8
-
-const (
-	paceBrisk paceKind = iota
-	paceInstant
-	paceRecorded
-)
+// A Pace is how much of the recorded time passes between two steps: a factor by which it is
+// faster than recorded, so 2 takes half the time, or Brisk.
+type Pace float64
 
 // The paces. Brisk answers at once and keeps what follows apart, by at most briskMost and
 // after a notification by at least briskLeast: clients lose the last progress if they read it
 // together with the answer. Instant keeps no distance, Recorded the recorded one.
 var (
-	Brisk    = Pace{}
-	Instant  = Pace{kind: paceInstant}
-	Recorded = Pace{kind: paceRecorded, speed: 1}
+	Brisk    Pace
+	Instant  = Pace(math.Inf(1))
+	Recorded = Pace(1)
 )
 
 const (
 	briskLeast = 2 * time.Millisecond
 	briskMost  = 4 * time.Millisecond
-	// briskApart keeps apart answers on different connections that wait for their turn. It
-	// must not be more than the window.
-	briskApart = 2 * briskMost
 )
-
-// Speed returns the recorded pace made faster by a factor above 0: 2 takes half the time.
-func Speed(factor float64) Pace { return Pace{kind: paceRecorded, speed: factor} }
 
 // ParsePace parses brisk, instant, recorded, or a speed such as 10x or 0.5x.
 func ParsePace(s string) (Pace, error) {
@@ -149,36 +134,34 @@ func ParsePace(s string) (Pace, error) {
 	number, x := strings.CutSuffix(s, "x")
 	f, err := strconv.ParseFloat(number, 64)
 	if !x || err != nil || !(f >= 1e-3 && f <= 1e6) {
-		return Pace{}, fmt.Errorf("unknown pace %q (want brisk, instant, recorded, or a speed such as 10x or 0.5x)", s)
+		return Brisk, fmt.Errorf("unknown pace %q (want brisk, instant, recorded, or a speed such as 10x or 0.5x)", s)
 	}
-	return Speed(f), nil
+	return Pace(f), nil
 }
 
 // String is the inverse of [ParsePace].
 func (p Pace) String() string {
-	switch {
-	case p.kind == paceBrisk:
+	switch p {
+	case Brisk:
 		return "brisk"
-	case p.kind == paceInstant:
+	case Instant:
 		return "instant"
-	case p.speed == 1:
+	case Recorded:
 		return "recorded"
 	}
-	return strconv.FormatFloat(p.speed, 'f', -1, 64) + "x"
+	return strconv.FormatFloat(float64(p), 'f', -1, 64) + "x"
 }
 
 // delay returns how long after an event a step is due that came gap after it in the recording.
 // First reports that the client caused the event.
 func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	switch {
-	case gap < 0 || p.kind == paceInstant:
+	case gap < 0, p == Brisk && first:
 		return 0
-	case p.kind == paceRecorded:
-		return time.Duration(min(float64(gap)/p.speed, float64(longest)))
-	case first:
-		return 0
+	case p == Brisk:
+		return min(gap, briskMost)
 	}
-	return min(gap, briskMost)
+	return time.Duration(min(float64(gap)/float64(p), float64(longest)))
 }
 
 // Gap returns how much of a recorded time between two messages of one side passes at the pace.
@@ -187,19 +170,11 @@ func (p Pace) Gap(recorded time.Duration) time.Duration { return p.delay(recorde
 // longest is longer than any session, and short enough for sums.
 const longest = 1000 * time.Hour
 
-// rest returns how long nothing may follow a notification.
-func (p Pace) rest() time.Duration {
-	if p.kind == paceBrisk {
-		return briskLeast
-	}
-	return 0
-}
-
 // apart returns how long after a write on one connection nothing may be written on another,
 // for writes with a recorded distance.
 func (p Pace) apart(recorded time.Duration) time.Duration {
-	if p.kind == paceBrisk {
-		return briskApart
+	if p == Brisk {
+		return p.window()
 	}
 	return min(p.delay(recorded, false), p.window())
 }
@@ -207,7 +182,7 @@ func (p Pace) apart(recorded time.Duration) time.Duration {
 // window returns how much earlier than due a step may come to keep the recorded order, and
 // how long the steps after it wait for it.
 func (p Pace) window() time.Duration {
-	if p.kind == paceBrisk {
+	if p == Brisk {
 		return 2 * briskMost
 	}
 	return time.Millisecond

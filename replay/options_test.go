@@ -58,9 +58,9 @@ func TestPaceDelay(t *testing.T) {
 		{Instant, time.Hour, false, 0},
 		{Recorded, time.Minute, true, time.Minute},
 		{Recorded, time.Minute, false, time.Minute},
-		{Speed(4), time.Minute, false, 15 * time.Second},
-		{Speed(0.5), time.Minute, false, 2 * time.Minute},
-		{Speed(1e-3), math.MaxInt64, false, longest},
+		{Pace(4), time.Minute, false, 15 * time.Second},
+		{Pace(0.5), time.Minute, false, 2 * time.Minute},
+		{Pace(1e-3), math.MaxInt64, false, longest},
 	} {
 		if got := c.pace.delay(c.gap, c.first); got != c.want {
 			t.Errorf("%v after %v: %v, want %v", c.pace, c.gap, got, c.want)
