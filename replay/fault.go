@@ -195,40 +195,28 @@ func glob(pattern, s string) bool {
 	return regexp.MustCompile("(?s)^" + pattern + "$").MatchString(s)
 }
 
-// chances are the faults of one session: how often each applied, how often it struck, and a
+// chances are the faults of one session: how often each applied, whether it struck, and a
 // source of random numbers.
 type chances struct {
-	faults          []Fault
-	applied, struck []uint64
-	rand            *rand.Rand
+	faults  []Fault
+	applied []uint64
+	struck  []bool
+	rand    *rand.Rand
 }
 
 func newChances(opt *Options) chances {
-	if len(opt.Faults) == 0 {
-		return chances{}
-	}
 	n := len(opt.Faults)
-	return chances{opt.Faults, make([]uint64, n), make([]uint64, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
+	return chances{opt.Faults, make([]uint64, n), make([]bool, n), rand.New(rand.NewPCG(opt.Seed, 0x6d6370746170))}
 }
 
-// next returns the fault that strikes an answer, or a message that is not an answer, nil for
-// none.
-func (c *chances) next(method, name string, answer bool) *Fault {
-	return c.pick(func(f *Fault) bool { return f.Kind != FaultStatus && f.applies(method, name, answer) })
-}
-
-// refusal returns the fault that refuses a request before anything is played, nil for none.
-func (c *chances) refusal(method, name string) *Fault {
-	return c.pick(func(f *Fault) bool { return f.Kind == FaultStatus && f.applies(method, name, true) })
-}
-
-// pick returns the first fault that strikes among those that apply. Each of these counts and
-// draws even if another strikes first, so that adding a fault does not change when the others
-// strike.
-func (c *chances) pick(applies func(*Fault) bool) (found *Fault) {
+// pick returns the first fault that strikes among those that apply to an answer, or to a
+// message that is not an answer, nil for none. With refuses it is one that refuses the request
+// before anything is played. Each of those counts and draws even if another strikes first, so
+// that adding a fault does not change when the others strike.
+func (c *chances) pick(method, name string, answer, refuses bool) (found *Fault) {
 	for i := range c.faults {
 		f := &c.faults[i]
-		if !applies(f) {
+		if (f.Kind == FaultStatus) != refuses || !f.applies(method, name, answer) {
 			continue
 		}
 		c.applied[i]++
@@ -239,20 +227,14 @@ func (c *chances) pick(applies func(*Fault) bool) (found *Fault) {
 		}
 		if strikes && found == nil {
 			found = f
-			c.struck[i]++
+			c.struck[i] = true
 		}
 	}
 	return found
 }
 
 // Struck reports which of the faults of the options have struck, by index.
-func (s *Session) Struck() []bool {
-	all := make([]bool, len(s.chances.faults))
-	for i, n := range s.chances.struck {
-		all[i] = n > 0
-	}
-	return all
-}
+func (s *Session) Struck() []bool { return slices.Clone(s.chances.struck) }
 
 // holdMost is how long FaultReorder holds back an answer until something else is written.
 const holdMost = 100 * time.Millisecond
@@ -268,7 +250,7 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 		name = ""
 		method, _ = names(st.raw)
 	}
-	f := s.chances.next(method, name, st.final)
+	f := s.chances.pick(method, name, st.final, false)
 	if r.fault = f; f == nil {
 		return true
 	}
@@ -334,7 +316,7 @@ func onPurpose(code int) []byte {
 // refuses refuses a request with FaultStatus, and reports whether it does. Where one stream
 // carries everything the answer is an error.
 func (s *Session) refuses(r *reply) bool {
-	f := s.chances.refusal(r.method, r.name)
+	f := s.chances.pick(r.method, r.name, true, true)
 	if f == nil {
 		return false
 	}

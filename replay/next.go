@@ -153,7 +153,7 @@ func (s *Session) release(r *reply) (out Output, ok bool) {
 		return out, false
 	}
 	out = Output{Stream: stream, Line: st.line, Form: st.form, Frame: st.ref}
-	if s.chances.faults != nil && !s.strikes(r, st, &out) {
+	if len(s.chances.faults) > 0 && !s.strikes(r, st, &out) {
 		return Output{}, false
 	}
 	out.Raw, out.Whole = s.bytes(r, r.step), st.whole
@@ -248,7 +248,7 @@ func (s *Session) batch(r *reply, st *step) (out Output, ok bool) {
 	b := st.batch
 	group := s.group(b, r)
 	stream, ok := s.route(r, st)
-	if group == nil || !ok || s.chances.faults != nil {
+	if group == nil || !ok || len(s.chances.faults) > 0 {
 		return out, false
 	}
 	out = Output{Stream: stream, Line: b.line, Form: st.form, Whole: b.whole, Frame: session.Ref{Seq: st.ref.Seq}}

@@ -173,7 +173,7 @@ func TestChances(t *testing.T) {
 		c := newChances(&opt)
 		var b strings.Builder
 		for range 60 {
-			switch f := c.next("a", "n", true); {
+			switch f := c.pick("a", "n", true, false); {
 			case f == nil:
 				b.WriteByte('.')
 			default:

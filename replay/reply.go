@@ -30,7 +30,7 @@ type reply struct {
 	id, token []byte
 	key       string
 	stream    Stream
-	// method and name are those of the request, if there are faults.
+	// method and name are those of the live request.
 	method, name string
 	// base is when the last event of the reply happened, or should have, and baseAt when it
 	// happened in the recording. acted reports that the client caused it.

@@ -49,9 +49,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	r := &reply{
 		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
 		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
-	}
-	if s.chances.faults != nil {
-		r.method, r.name = m.Method, jsonrpc.Value(k.subject).Decoded()
+		method: m.Method, name: jsonrpc.Value(k.subject).Decoded(),
 	}
 	if s.matched == 0 {
 		s.matched = t.ref.Seq
@@ -60,7 +58,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	if x.fate == fateFresh {
 		s.arrive(x.trigger)
 	}
-	if s.chances.faults != nil && s.refuses(r) {
+	if s.refuses(r) {
 		return
 	}
 	r.step = t.first
