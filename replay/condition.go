@@ -270,7 +270,7 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	if m.Kind != jsonrpc.Request && m.Kind != jsonrpc.Notification {
 		return c
 	}
-	params := readTree(new(jsontree.Reader), m.Params, 2)
+	params := readTree(m.Params, 2)
 	meta := params.Get("_meta")
 	if version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion"); version.Exists() {
 		c.Modern, c.Version = true, version.Text()

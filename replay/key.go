@@ -49,7 +49,6 @@ type keyer struct {
 	ignore  []Path
 	match   Match
 	matched []bool // which of the ignored paths matched something
-	reader  jsontree.Reader
 }
 
 func newKeyer(opt *Options) keyer {
@@ -62,8 +61,7 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	if k.ignore != nil {
 		depth = jsontree.MaxDepth + 1
 	}
-	k.reader.Checked = m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification // by jsonrpc.Peek
-	params := readTree(&k.reader, m.Params, depth)
+	params := readTree(m.Params, depth)
 	meta := params.Get("_meta")
 	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")
 	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
@@ -90,27 +88,27 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	}
 	x.exact = newKey(kind, m.Method, era, Key(params.Hash()))
 	if x.chained {
-		x.chain = newKey('c', m.Method, era, hashWithout(params, "inputResponses"))
+		x.chain = newKey('c', m.Method, era, keyWithout(params, "inputResponses"))
 	}
 	if k.match >= MatchParams {
-		x.loose = newKey('l', m.Method, era, hashWithout(params, "_meta"))
+		x.loose = newKey('l', m.Method, era, keyWithout(params, "_meta"))
 	}
 	return x
 }
 
 // readTree reads a part of a message down to a depth. An absent part is read as an object
 // without members.
-func readTree(r *jsontree.Reader, raw []byte, depth int) jsontree.Value {
+func readTree(raw []byte, depth int) jsontree.Value {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
-	v, _ := r.ParseTop(raw, depth) // absent if it is not JSON
+	v, _ := new(jsontree.Reader).ParseTop(raw, depth) // absent if it is not JSON
 	return v
 }
 
 // params reads the params of a message without what is not part of its key.
 func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
-	v := readTree(new(jsontree.Reader), m.Params, jsontree.MaxDepth+1)
+	v := readTree(m.Params, jsontree.MaxDepth+1)
 	k.remove(v, m)
 	return v
 }
@@ -153,17 +151,9 @@ func unkeyed(name string) bool {
 	return strings.HasPrefix(name, jsonrpc.MetaPrefix)
 }
 
-// hashWithout hashes an object without one member.
-func hashWithout(params jsontree.Value, without string) Key {
-	if params.Kind() != jsontree.Object {
-		return Key(params.Hash())
-	}
-	h := uint64(0)
-	for name, v := range params.All() {
-		if name != without {
-			h += jsontree.Mix(jsontree.HashString(name), v.Hash()) // in any order
-		}
-	}
+// keyWithout hashes an object without one member.
+func keyWithout(params jsontree.Value, without string) Key {
+	h, _ := params.HashWithout(func(name string) bool { return name == without })
 	return Key(h)
 }
 
@@ -204,7 +194,7 @@ func answerKey(m *jsonrpc.Message) Key {
 // answered reads the result of a client response without the members that differ between
 // runs: its tasks have names and times (2025-11-25 basic/utilities/tasks).
 func answered(raw []byte) jsontree.Value {
-	v := readTree(new(jsontree.Reader), raw, jsontree.MaxDepth+1)
+	v := readTree(raw, jsontree.MaxDepth+1)
 	v.Remove(func(at jsontree.Path, _ jsontree.Value) bool {
 		if len(at) == 2 && at[0].Name == "task" {
 			at = at[1:]
