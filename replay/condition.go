@@ -41,10 +41,10 @@ func (c Condition) All(yield func(Condition) bool) {
 
 // A Head has the header fields of a request that affect its response.
 type Head struct {
-	Host, Origin, Session, Version, Method, Name, LastEventID, Agent, Accept, Credentials string
-	HasOrigin                                                                             bool
-	Length                                                                                int64 // 0 without Content-Length
-	Socket                                                                                bool  // a WebSocket is requested
+	Host, Origin, Session, Version, Method, Name, LastEventID, Accept, Credentials string
+	HasOrigin                                                                      bool
+	Length                                                                         int64 // 0 without Content-Length
+	Socket                                                                         bool  // a WebSocket is requested
 	// Params are the Mcp-Param-* fields (2026-07-28 basic/transports), as "name: value"
 	// lines, sorted.
 	Params []string
@@ -52,45 +52,32 @@ type Head struct {
 
 // ReadHead reads the header fields of a request, each a name and a value.
 func ReadHead(fields [][2]string) (h Head) {
-	for _, f := range fields {
-		h.read(f[0], f[1])
+	texts := map[string]*string{
+		"host": &h.Host, "origin": &h.Origin, "authorization": &h.Credentials, "last-event-id": &h.LastEventID,
+		"mcp-session-id": &h.Session, "mcp-protocol-version": &h.Version, "mcp-method": &h.Method, "mcp-name": &h.Name,
 	}
-	slices.Sort(h.Params)
-	return h
-}
-
-func (h *Head) read(name, value string) {
-	value = strings.TrimSpace(value)
-	switch name = strings.ToLower(name); name {
-	case "host":
-		h.Host = value
-	case "origin":
-		h.Origin, h.HasOrigin = value, true
-	case "mcp-session-id":
-		h.Session = value
-	case "mcp-protocol-version":
-		h.Version = value
-	case "mcp-method":
-		h.Method = value
-	case "mcp-name":
-		h.Name = DecodeField(value)
-	case "last-event-id":
-		h.LastEventID = value
-	case "user-agent":
-		h.Agent = value
-	case "accept":
-		h.Accept += value + ","
-	case "authorization":
-		h.Credentials = value
-	case "upgrade":
-		h.Socket = strings.EqualFold(value, "websocket")
-	case "content-length":
-		h.Length, _ = strconv.ParseInt(value, 10, 64)
-	default:
-		if strings.HasPrefix(name, "mcp-param-") {
+	for _, f := range fields {
+		name, value := strings.ToLower(f[0]), strings.TrimSpace(f[1])
+		if to := texts[name]; to != nil {
+			*to = value
+		}
+		switch {
+		case name == "origin":
+			h.HasOrigin = true
+		case name == "mcp-name":
+			h.Name = DecodeField(value)
+		case name == "accept":
+			h.Accept += value + ","
+		case name == "upgrade":
+			h.Socket = strings.EqualFold(value, "websocket")
+		case name == "content-length":
+			h.Length, _ = strconv.ParseInt(value, 10, 64)
+		case strings.HasPrefix(name, "mcp-param-"):
 			h.Params = append(h.Params, name+": "+value)
 		}
 	}
+	slices.Sort(h.Params)
+	return h
 }
 
 // DecodeField decodes the value of a header field, which is in base64 if it cannot be sent as
@@ -198,17 +185,18 @@ func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Conditi
 	case status != 401 && status != 403:
 		all &^= NoCredentials
 	}
-	for one := range all.All {
-		return one
-	}
-	return 0
+	return all & -all // the first
 }
 
 // ReadResponse reads the head of a response.
 func ReadResponse(e *tap.Event) Response {
-	r := Response{Status: e.Status, Length: -1, Header: lasting(e.Header)}
+	r := Response{Status: e.Status, Length: -1}
 	for _, h := range e.Header {
-		switch strings.ToLower(h[0]) {
+		name := strings.ToLower(h[0])
+		if !passing[name] {
+			r.Header = append(r.Header, h)
+		}
+		switch name {
 		case "content-type":
 			r.Events = r.Events || strings.HasPrefix(strings.ToLower(strings.TrimSpace(h[1])), "text/event-stream")
 		case "content-length":
@@ -229,16 +217,6 @@ var passing = map[string]bool{
 	"proxy-connection": true, "te": true, "trailer": true, "transfer-encoding": true,
 	"upgrade": true, "content-length": true, "content-encoding": true, "date": true, "mcp-session-id": true,
 	"sec-websocket-accept": true,
-}
-
-// lasting returns the other fields.
-func lasting(header [][2]string) (rest [][2]string) {
-	for _, h := range header {
-		if !passing[strings.ToLower(h[0])] {
-			rest = append(rest, h)
-		}
-	}
-	return rest
 }
 
 // A Claim is what a client message says that the header of its HTTP request repeats
@@ -279,7 +257,7 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	c.Client = meta.Get(jsonrpc.MetaPrefix + "clientInfo").Raw()
 	if m.Method == "initialize" && !c.Modern {
 		c.Client = firstMember(m.Params, "clientInfo", "client")
-		c.Version = firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
+		c.Version = requestedVersion(m)
 	}
 	if member := nameOf[m.Method]; member != "" {
 		name := params.Get(member)

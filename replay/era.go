@@ -127,6 +127,11 @@ func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 	return v
 }
 
+// requestedVersion returns the version that an initialize asks for.
+func requestedVersion(m *jsonrpc.Message) string {
+	return firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
+}
+
 // invent answers a request that was not recorded and needs no recording. It reports whether
 // it did.
 func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
@@ -222,7 +227,7 @@ func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) boo
 	case !e.modern, k.modern && slices.Contains(e.requested, requested), !k.modern && (m.Method != "initialize" || e.legacy):
 		return false
 	case !k.modern:
-		requested = firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
+		requested = requestedVersion(m)
 	}
 	s.note(Note{Kind: NoteVersion, Method: m.Method,
 		Text: fmt.Sprintf("%s asks for version %q, and the recording has %q; it was refused", m.Method, requested, e.served)})

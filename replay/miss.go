@@ -133,21 +133,13 @@ func (s *Session) candidates(method string, k *keyed) (found []uint32) {
 
 // refuse answers with an error that has the content of a note.
 func (s *Session) refuse(stream Stream, m *jsonrpc.Message, code string, n *Note) {
-	type path struct {
-		Path     string `json:"path"`
-		Recorded string `json:"recorded,omitempty"`
-		Live     string `json:"live,omitempty"`
-	}
 	x := struct {
-		Kind        string `json:"kind"`
-		Frame       uint64 `json:"nearest_frame,omitempty"`
-		UsedBy      uint64 `json:"used_by,omitempty"`
-		Differences []path `json:"differences,omitempty"`
-		More        int    `json:"more_differences,omitempty"`
-	}{Kind: n.Kind.String(), Frame: n.Frame.Seq, UsedBy: n.UsedBy, More: n.More}
-	for _, d := range n.Differences {
-		x.Differences = append(x.Differences, path(d))
-	}
+		Kind        string       `json:"kind"`
+		Frame       uint64       `json:"nearest_frame,omitempty"`
+		UsedBy      uint64       `json:"used_by,omitempty"`
+		Differences []Difference `json:"differences,omitempty"`
+		More        int          `json:"more_differences,omitempty"`
+	}{n.Kind.String(), n.Frame.Seq, n.UsedBy, n.Differences, n.More}
 	s.fail(stream, m.ID, code, "mcptap mock: "+n.Text, map[string]any{"mcptap": x})
 }
 

@@ -108,8 +108,9 @@ const MaxDifferences = 8
 // A Difference is a difference between two messages. Path begins at the message, as in
 // $.params.arguments.city. The values are JSON, shortened, "" for none.
 type Difference struct {
-	Path           string
-	Recorded, Live string
+	Path     string `json:"path"`
+	Recorded string `json:"recorded,omitempty"`
+	Live     string `json:"live,omitempty"`
 }
 
 // String describes the difference.

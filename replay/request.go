@@ -131,8 +131,8 @@ func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 		Text: "the client describes itself differently than in the recording"}
 	s.compare(&n, m, t)
 	recorded := jsonrpc.Peek(t.raw)
-	was := firstMember(recorded.Params, "protocolVersion", "mcpVersion").Decoded()
-	if now := firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded(); now != was {
+	was := requestedVersion(&recorded)
+	if now := requestedVersion(m); now != was {
 		n.Kind = NoteVersion
 		n.Text = fmt.Sprintf("the client requests version %q and gets the recorded response to %q", now, was)
 	}
