@@ -118,10 +118,11 @@ func (w *Watcher) drop(c <-chan struct{}) {
 	w.waiting = slices.DeleteFunc(w.waiting, func(x chan struct{}) bool { return x == c })
 }
 
-// A ReachError reports that there is no server at the URL, or none that opens a session.
+// A ReachError reports that the server at the URL cannot be reached, or responds over HTTP
+// without an expected message. [Play] returns it for a server that opens no session.
 type ReachError struct {
-	// Status is the HTTP status of the response to the first message, 0 if the server sent
-	// none. Location is its header field.
+	// Status is the HTTP status of the response, 0 if the server sent none. Location is its
+	// header field.
 	Status   int
 	Location string
 	// Err is the reason. It may contain unescaped text from the server.
@@ -134,17 +135,14 @@ func (e *ReachError) Error() string { return e.Err.Error() }
 // Unwrap returns e.Err.
 func (e *ReachError) Unwrap() error { return e.Err }
 
-// A refused is an HTTP response without an expected message.
-type refused struct {
-	status   int
-	location string
-	text     string
+// isUnreachable reports whether an error is a report of the tap that it cannot reach the server.
+func isUnreachable(err error) bool {
+	var e *ReachError
+	return errors.As(err, &e) && e.Status == 0
 }
 
-func (e *refused) Error() string { return e.text }
-
 // refusal returns the error for an HTTP response. Words describe it in addition to its status.
-func refusal(res *http.Response, words string, body []byte) error {
+func refusal(res *http.Response, words string, body []byte) *ReachError {
 	const most = 200
 	text := "HTTP " + res.Status
 	if words != "" {
@@ -153,13 +151,8 @@ func refusal(res *http.Response, words string, body []byte) error {
 	if said := strings.TrimSpace(string(body[:min(len(body), most)])); said != "" {
 		text += ": " + said
 	}
-	return &refused{res.StatusCode, res.Header.Get("Location"), text}
+	return &ReachError{res.StatusCode, res.Header.Get("Location"), errors.New(text)}
 }
-
-// An unreachable is a report of the tap that it cannot reach the server.
-type unreachable struct{ text string }
-
-func (e *unreachable) Error() string { return e.text }
 
 // ownAnswer returns the error in a response of the tap itself, nil for any other response,
 // whose body it leaves unread.
@@ -170,25 +163,11 @@ func ownAnswer(res *http.Response) error {
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<10))
 	text, own := strings.CutPrefix(strings.TrimSpace(string(said)), "mcptap: ")
 	if own && strings.Contains(text, " could not be reached: ") {
-		return &unreachable{text}
+		return &ReachError{Err: errors.New(text)}
 	}
 	res.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(said), res.Body), res.Body}
 	return nil
-}
-
-// asReachError returns a [ReachError] for an error that is about the server, any other error
-// as it is.
-func asReachError(err error) error {
-	var no *refused
-	var none *unreachable
-	switch {
-	case errors.As(err, &no):
-		return &ReachError{Status: no.status, Location: no.location, Err: err}
-	case errors.As(err, &none):
-		return &ReachError{Err: err}
-	}
-	return err
 }

@@ -46,7 +46,7 @@ func (p *player) unanswered(f *pending, err error) {
 // bars reports whether an HTTP status refused to open a session that the recorded server
 // opened.
 func (p *player) bars(f *pending, err error) bool {
-	var no *refused
+	var no *ReachError
 	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.request >= 0 && p.plan.requests[f.request].answer == (session.Ref{}) {
 		return false
 	}
@@ -136,8 +136,7 @@ func (p *player) lost(err error) {
 	if p.gone != nil {
 		return
 	}
-	var none *unreachable
-	if errors.As(err, &none) && !p.spoken {
+	if isUnreachable(err) && !p.spoken {
 		p.barred = err
 	}
 	waited := p.leave(err)

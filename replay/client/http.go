@@ -109,8 +109,7 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 // failure returns the event for the requests of a message that will have no response. If the
 // server cannot be reached it ends the connection.
 func failure(m *Outgoing, err error) Event {
-	var none *unreachable
-	return Event{On: m, Err: err, Gone: errors.As(err, &none)}
+	return Event{On: m, Err: err, Gone: isUnreachable(err)}
 }
 
 // exchange sends a message and reads the response.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,14 +126,11 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	defer cancel()
 	p.ctx = ctx
 	if err := conn.Open(ctx, p.events); err != nil {
-		return asReachError(err)
+		return err
 	}
 	err := p.play()
 	p.finish()
-	if err == nil && p.barred != nil {
-		err = asReachError(p.barred)
-	}
-	return err
+	return cmp.Or(err, p.barred)
 }
 
 // play plays the steps.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -305,9 +304,8 @@ func (p *player) put(out *Outgoing) {
 	for p.gone == nil {
 		select {
 		case err := <-sent:
-			var none *unreachable
 			switch {
-			case errors.As(err, &none):
+			case isUnreachable(err):
 				p.lost(err)
 			case err != nil && len(out.ids) == 0 && !out.refused:
 				p.opt.Note(Note{Kind: NoteRefused, Method: out.method, Text: fmt.Sprintf("%s was refused: %v", out.method, err)})

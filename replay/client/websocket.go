@@ -42,7 +42,9 @@ func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
 		if err := ownAnswer(res); err != nil {
 			return err
 		}
-		return fmt.Errorf("the server does not open a WebSocket: %w", refusal(res, "", nil))
+		no := refusal(res, "", nil)
+		no.Err = fmt.Errorf("the server does not open a WebSocket: %w", no.Err)
+		return no
 	}
 	sock.SetReadLimit(maxBody)
 	c.ctx, c.to, c.sock = ctx, to, sock
