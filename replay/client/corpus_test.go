@@ -25,7 +25,7 @@ func TestAnyCorpus(t *testing.T) {
 			frames := recorded(t, name)
 			plan := planned(frames, nil)
 			others := []jsonrpc.Revision{jsonrpc.Rev20260728, jsonrpc.Rev20250326}
-			if plan.Facts().Era == jsonrpc.Modern {
+			if plan.facts.Era == jsonrpc.Modern {
 				others = []jsonrpc.Revision{jsonrpc.Rev20251125}
 			}
 			for _, to := range others {
@@ -39,7 +39,7 @@ func TestAnyCorpus(t *testing.T) {
 					answered++
 					return result(id), nil
 				})}, opt)
-				if err != nil && err != ErrRevision {
+				if err != nil && err != errRevision {
 					t.Errorf("in %q: %v", to, err)
 				}
 				if err == nil && answered == 0 && !strings.Contains(name, "probe") {

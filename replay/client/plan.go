@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/replay"
@@ -14,19 +13,13 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Loader returns a frame of the recorded session by its number.
-type Loader func(seq uint64) (tap.Frame, error)
-
 // A Plan is what the client of a recorded session did. It is immutable.
 type Plan struct {
-	load      Loader
+	load      func(seq uint64) (tap.Frame, error) // a frame of the recorded session
 	facts     session.Facts
 	steps     []step
 	requests  []request
 	questions []question
-	// initialize and modern are the requests that identify the client: the initialize, and
-	// the first one that does so in its _meta. -1 is none.
-	initialize, modern int
 	// standing reports that the client opened a GET stream, http that the session was
 	// recorded over HTTP, sse that it was HTTP+SSE.
 	standing, http, sse bool
@@ -55,9 +48,6 @@ func (p *Plan) Steps() (n int) {
 	}
 	return n
 }
-
-// Facts returns what the recorded session said about itself.
-func (p *Plan) Facts() session.Facts { return p.facts }
 
 // SSE reports whether the session was recorded over HTTP+SSE (2024-11-05
 // basic/transports).
@@ -139,27 +129,16 @@ type Planner struct {
 	sent     map[uint64]int                 // the step that sent what is not a request, by exchange
 	heads    map[uint64]uint64              // the frames with the heads of open POSTs, 0 for HTTP+SSE
 	marked   map[session.Ref]bool           // calls
-	words    map[string]string              // one copy of each method
 }
 
-// NewPlanner returns a Planner. Load must return each frame that is added.
-func NewPlanner(load Loader) *Planner {
+// NewPlanner returns a Planner. Load must return each frame that is added, by its number.
+func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 	return &Planner{
-		plan:     &Plan{load: load, fields: map[string][]headerField{}, initialize: -1, modern: -1, fresh: 1},
+		plan:     &Plan{load: load, fields: map[string][]headerField{}, fresh: 1},
 		requests: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
 		givers: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{},
-		sent: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{}, words: map[string]string{},
+		sent: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{},
 	}
-}
-
-// word returns the one copy of a method.
-func (p *Planner) word(method string) string {
-	kept, ok := p.words[method]
-	if !ok {
-		kept = strings.Clone(method)
-		p.words[kept] = kept
-	}
-	return kept
 }
 
 // Add adds the next frame of the session. Marked frames are those to play if
@@ -190,7 +169,7 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 			p.marked[part.Call] = true
 		}
 		x := e.Of(i)
-		s := step{role: part.Role, ref: part.Message, at: part.At, method: p.word(part.Method), call: part.Call, request: -1, question: -1}
+		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, request: -1, question: -1}
 		if f.Lane == tap.ToServer {
 			s.batch, s.head = m.Kind == jsonrpc.Batch, p.heads[f.Exchange]
 			p.client(f, part, x, s)
@@ -280,14 +259,8 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) int {
 	n := len(p.plan.requests)
 	r := request{
-		ref: part.Message, call: part.Call, id: string(m.ID), method: p.word(m.Method), role: part.Role,
-		subject: strings.Clone(jsonrpc.Subject(*m)), retry: -1, modern: lookup(m.Params, "_meta", metaVersion) != nil,
-	}
-	if m.Method == "initialize" && p.plan.initialize < 0 {
-		p.plan.initialize = n
-	}
-	if r.modern && p.plan.modern < 0 {
-		p.plan.modern = n
+		ref: part.Message, call: part.Call, id: string(m.ID), method: m.Method, role: part.Role,
+		subject: jsonrpc.Subject(*m), retry: -1, modern: lookup(m.Params, "_meta", metaVersion) != nil,
 	}
 	if id, err := strconv.ParseInt(r.id, 10, 64); err == nil && id >= p.plan.fresh && id < 1<<40 {
 		p.plan.fresh = id + 1
@@ -328,7 +301,7 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 	case jsonrpc.Request:
 		p.asked[part.Message] = len(p.plan.questions)
 		p.plan.questions = append(p.plan.questions, question{
-			ref: part.Message, within: part.Parent, method: p.word(m.Method), key: keyOf(m),
+			ref: part.Message, within: part.Parent, method: m.Method, key: keyOf(m),
 		})
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.requests[part.Request]

@@ -68,7 +68,7 @@ func planned(frames []tap.Frame, only func(*tap.Frame) bool) *Plan {
 	return p.Plan(only != nil)
 }
 
-func loader(frames []tap.Frame) Loader {
+func loader(frames []tap.Frame) func(seq uint64) (tap.Frame, error) {
 	at := map[uint64]int{}
 	for i := range frames {
 		at[frames[i].Seq] = i

@@ -37,8 +37,8 @@ type Options struct {
 	Note func(Note)
 }
 
-// ErrRevision reports that a session cannot be played in another revision.
-var ErrRevision = errors.New("a session of the 002 dialect cannot be spoken in another revision")
+// errRevision reports that a session cannot be played in another revision.
+var errRevision = errors.New("a session of the 002 dialect cannot be spoken in another revision")
 
 // linger is the maximum time that the client stays after its last step, for messages that the
 // server sends on its own.

@@ -131,7 +131,7 @@ func TestDialect(t *testing.T) {
 	opt := patient()
 	opt.Revision = jsonrpc.Rev20260728
 	err := Play(t.Context(), planned(frames, nil), &wire{serve: mocked(t, frames)}, opt)
-	if err != ErrRevision {
+	if err != errRevision {
 		t.Errorf("%v", err)
 	}
 }

@@ -275,9 +275,9 @@ func (v *target) begin(plan *Plan, revision jsonrpc.Revision) error {
 	v.changes = v.speaks != v.recorded
 	v.crosses = v.changes && plan.facts.Era != "" && jsonrpc.EraOf(revision) != plan.facts.Era
 	if v.changes && plan.facts.Dialect != "" {
-		return ErrRevision
+		return errRevision
 	}
-	if v.crosses || v.modern() || plan.initialize < 0 { // otherwise the server has yet to agree
+	if v.crosses || v.modern() || !slices.ContainsFunc(plan.requests, isInitialize) { // otherwise the server has yet to agree
 		v.agreed = v.speaks
 	}
 	if !v.crosses {
@@ -286,12 +286,14 @@ func (v *target) begin(plan *Plan, revision jsonrpc.Revision) error {
 	return v.identify(plan)
 }
 
+func isInitialize(a request) bool { return a.method == "initialize" }
+
 // identify reads the client's clientInfo and capabilities.
 func (v *target) identify(plan *Plan) error {
-	n, in := plan.initialize, []string{"clientInfo", "capabilities"}
+	n, in := slices.IndexFunc(plan.requests, isInitialize), []string{"clientInfo", "capabilities"}
 	modern := plan.facts.Era == jsonrpc.Modern
 	if modern {
-		n, in = plan.modern, []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
+		n, in = slices.IndexFunc(plan.requests, func(a request) bool { return a.modern }), []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
 	}
 	v.info, v.capabilities = []byte(`{"name":"mcptap","version":"replay"}`), []byte(`{}`)
 	if n < 0 {
