@@ -68,7 +68,6 @@ type player struct {
 	open     map[string][]*pending // the open requests by id (see idKey)
 	values   liveValues
 	due      map[news]int           // the number of messages expected by now and not received
-	behind   int                    // the number of positive ones among these
 	tokens   map[string]session.Ref // calls by progress token
 	patient  time.Duration
 	pool     *pool

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcptap/mcptap/tap"
@@ -178,7 +179,7 @@ func (p *player) set(n int, to progress) {
 	if p.progress[n] == waiting {
 		if p.waits[call]--; p.waits[call] == 0 {
 			delete(p.waits, call)
-			p.forget(call)
+			delete(p.due, news{methodProgress, call}) // nothing more is expected for it
 		}
 	}
 	switch p.progress[n] = to; to {
@@ -271,10 +272,7 @@ func (p *player) expect(s *step) {
 			return
 		}
 	}
-	before := p.due[n]
-	if p.due[n] += int(s.times); before <= 0 && p.due[n] > 0 {
-		p.behind++
-	}
+	p.due[n] += int(s.times)
 }
 
 // heard counts a message that is not a response.
@@ -287,34 +285,28 @@ func (p *player) heard(m *jsonrpc.Message) {
 		}
 		n.call = call
 	}
-	if p.due[n]--; p.due[n] == 0 {
-		p.behind--
-	}
+	p.due[n]--
 }
 
-// forget removes the progress expected for a call.
-func (p *player) forget(call session.Ref) {
-	n := news{methodProgress, call}
-	if p.due[n] > 0 {
-		p.behind--
+// caughtUp reports whether no message is expected any more.
+func (p *player) caughtUp() bool {
+	for _, n := range p.due {
+		if n > 0 {
+			return false
+		}
 	}
-	delete(p.due, n)
+	return true
 }
 
 // catchUp waits for all expected messages, until the patience ends.
 func (p *player) catchUp() {
-	if p.behind <= 0 {
+	if p.caughtUp() {
 		return
 	}
-	if p.until(func() bool { return p.behind <= 0 }, p.patient) {
+	if p.until(p.caughtUp, p.patient) {
 		p.patient = p.opt.Patience
 		return
 	}
 	p.patient /= 2
-	for n, count := range p.due {
-		if count > 0 {
-			delete(p.due, n)
-		}
-	}
-	p.behind = 0
+	maps.DeleteFunc(p.due, func(_ news, n int) bool { return n > 0 })
 }

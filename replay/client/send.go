@@ -204,7 +204,7 @@ func newRequest(id, method string, params []byte) *Outgoing {
 	if params != nil {
 		raw = append(append(raw, `,"params":`...), params...)
 	}
-	return &Outgoing{raw: append(raw, '}'), kind: jsonrpc.Request, ids: []string{id}, method: method}
+	return NewOutgoing(append(raw, '}'))
 }
 
 // sendNew sends a request that was not recorded.
