@@ -12,11 +12,10 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// metaPrefix begins the members of _meta that the protocol defines.
+// Members of _meta.
 const (
-	metaPrefix  = "io.modelcontextprotocol/"
-	metaVersion = metaPrefix + "protocolVersion"
-	metaTask    = metaPrefix + "related-task"
+	metaVersion = jsonrpc.MetaPrefix + "protocolVersion"
+	metaTask    = jsonrpc.MetaPrefix + "related-task"
 )
 
 // The kinds of values that a server chooses and the client repeats.

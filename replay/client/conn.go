@@ -37,10 +37,9 @@ type Conn interface {
 type Event struct {
 	Raw []byte // the message
 	// On is the message on whose exchange it came, nil for none. With Err it is the message
-	// whose requests will have no response.
-	On  *Outgoing
-	Err error
-	// Gone reports that nothing more will come.
+	// whose requests will have no response, unless Gone reports that nothing more will come.
+	On   *Outgoing
+	Err  error
 	Gone bool
 }
 

@@ -301,7 +301,7 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 		c.learn(sent, e.Data)
 		c.emit(Event{Raw: e.Data, On: sent})
 	}
-	err := readEvents(body, take)
+	err := readEvents(maxBody, body, take)
 	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
 		select {
 		case <-time.After(wait):
@@ -339,7 +339,7 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(tap.Server
 	if res.StatusCode != http.StatusOK || !isStream(res) {
 		return refusal(res, "", nil)
 	}
-	return readEvents(res.Body, take)
+	return readEvents(maxBody, res.Body, take)
 }
 
 // get requests a stream, from after an event unless last is "".
@@ -362,7 +362,7 @@ func (c *httpConn) stand() {
 		}
 		defer res.Body.Close()
 		if res.StatusCode == http.StatusOK && isStream(res) {
-			_ = readEvents(res.Body, func(e tap.ServerSentEvent) {
+			_ = readEvents(maxBody, res.Body, func(e tap.ServerSentEvent) {
 				if e.Data != nil {
 					c.emit(Event{Raw: e.Data})
 				}

@@ -17,10 +17,8 @@ func (p *player) handle(e Event) {
 	switch {
 	case e.Gone:
 		p.lost(e.Err)
-	case e.Err != nil && e.On != nil:
-		p.refused(e.On, e.Err)
 	case e.Err != nil:
-		p.opt.Note(Note{Kind: NoteRefused, Text: e.Err.Error()})
+		p.refused(e.On, e.Err)
 	default:
 		m := jsonrpc.Peek(e.Raw)
 		p.take(e, &m)
@@ -150,7 +148,7 @@ func (p *player) notified(m *jsonrpc.Message) {
 	if m.Method != methodAcknowledged {
 		return
 	}
-	id := lookup(m.Params, "_meta", metaPrefix+"subscriptionId")
+	id := lookup(m.Params, "_meta", jsonrpc.MetaPrefix+"subscriptionId")
 	for _, f := range p.open[idKey(string(id))] {
 		if f.method != methodListen {
 			continue

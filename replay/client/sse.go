@@ -57,7 +57,7 @@ func (c *sseConn) listen(named chan<- error) {
 		return
 	}
 	known := false
-	err = readEvents(res.Body, func(e tap.ServerSentEvent) {
+	err = readEvents(maxBody, res.Body, func(e tap.ServerSentEvent) {
 		switch {
 		case e.Name == "endpoint" && !known:
 			known = true
@@ -118,12 +118,8 @@ func (c *sseConn) send(m *Outgoing) error {
 func (c *sseConn) HangUp(*Outgoing) bool { return false }
 
 // readEvents calls fn for each event of a stream. Text after the last blank line is ignored.
-// An event of more than maxBody bytes is an error.
-func readEvents(from io.Reader, fn func(tap.ServerSentEvent)) error {
-	return readEventsUpTo(maxBody, from, fn)
-}
-
-func readEventsUpTo(most int, from io.Reader, fn func(tap.ServerSentEvent)) error {
+// An event of more than most bytes is an error.
+func readEvents(most int, from io.Reader, fn func(tap.ServerSentEvent)) error {
 	var split tap.SSESplitter
 	var unit []byte
 	buf := make([]byte, 32<<10)

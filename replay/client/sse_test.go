@@ -25,7 +25,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestEndlessEvent(t *testing.T) {
 	from := &endless{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"}
 	const most = 1 << 20
-	err := readEventsUpTo(most, from, func(tap.ServerSentEvent) { t.Error("an event was told that has no end") })
+	err := readEvents(most, from, func(tap.ServerSentEvent) { t.Error("an event was told that has no end") })
 	if err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("it ended with %v", err)
 	}
@@ -38,7 +38,7 @@ func TestEndlessEvent(t *testing.T) {
 func TestEventsUpToTheLimit(t *testing.T) {
 	const event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"
 	n := 0
-	err := readEventsUpTo(len(event), strings.NewReader(strings.Repeat(event, 1000)), func(e tap.ServerSentEvent) {
+	err := readEvents(len(event), strings.NewReader(strings.Repeat(event, 1000)), func(e tap.ServerSentEvent) {
 		if e.Data != nil {
 			n++
 		}
@@ -46,7 +46,7 @@ func TestEventsUpToTheLimit(t *testing.T) {
 	if err != nil || n != 1000 {
 		t.Errorf("%d events, %v", n, err)
 	}
-	if err := readEventsUpTo(len(event)-1, strings.NewReader(event), func(tap.ServerSentEvent) {}); err == nil || err == io.EOF {
+	if err := readEvents(len(event)-1, strings.NewReader(event), func(tap.ServerSentEvent) {}); err == nil || err == io.EOF {
 		t.Errorf("one byte too many: %v", err)
 	}
 }

@@ -125,9 +125,9 @@ func (p *player) withMeta(params []byte) []byte {
 	meta, _ := readObject(o.get("_meta"))
 	meta = meta.without(func(name string) bool { return name == metaTask })
 	meta = meta.set(metaVersion, quoted(string(p.target.speaks))).
-		set(metaPrefix+"clientInfo", p.target.info).set(metaPrefix+"clientCapabilities", p.target.capabilities)
+		set(jsonrpc.MetaPrefix+"clientInfo", p.target.info).set(jsonrpc.MetaPrefix+"clientCapabilities", p.target.capabilities)
 	if p.target.level != "" {
-		meta = meta.set(metaPrefix+"logLevel", quoted(p.target.level))
+		meta = meta.set(jsonrpc.MetaPrefix+"logLevel", quoted(p.target.level))
 	}
 	return o.set("_meta", meta.bytes()).bytes()
 }
@@ -174,7 +174,7 @@ func (p *player) toLegacy(n int, m *jsonrpc.Message) {
 	if p.handshake(-1); p.gone != nil {
 		return
 	}
-	level, _ := textOf(lookup(m.Params, "_meta", metaPrefix+"logLevel"))
+	level, _ := textOf(lookup(m.Params, "_meta", jsonrpc.MetaPrefix+"logLevel"))
 	if level != "" && level != p.target.level {
 		p.target.level = level
 		p.call("logging/setLevel", fmt.Appendf(nil, `{"level":%s}`, quoted(level)))
@@ -205,7 +205,7 @@ func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 	}
 	o = o.without(func(name string) bool { return name == "inputResponses" || name == "requestState" })
 	if meta, ok := readObject(o.get("_meta")); ok {
-		meta = meta.without(func(name string) bool { return strings.HasPrefix(name, metaPrefix) })
+		meta = meta.without(func(name string) bool { return strings.HasPrefix(name, jsonrpc.MetaPrefix) })
 		o = o.set("_meta", meta.bytes())
 		if len(meta) == 0 {
 			o = o.without(func(name string) bool { return name == "_meta" })
@@ -293,7 +293,7 @@ func (v *target) identify(plan *Plan) error {
 	n, in := slices.IndexFunc(plan.requests, isInitialize), []string{"clientInfo", "capabilities"}
 	modern := plan.facts.Era == jsonrpc.Modern
 	if modern {
-		n, in = slices.IndexFunc(plan.requests, func(a request) bool { return a.modern }), []string{metaPrefix + "clientInfo", metaPrefix + "clientCapabilities"}
+		n, in = slices.IndexFunc(plan.requests, func(a request) bool { return a.modern }), []string{jsonrpc.MetaPrefix + "clientInfo", jsonrpc.MetaPrefix + "clientCapabilities"}
 	}
 	v.info, v.capabilities = []byte(`{"name":"mcptap","version":"replay"}`), []byte(`{}`)
 	if n < 0 {
@@ -317,7 +317,7 @@ func (v *target) identify(plan *Plan) error {
 		// Without this extension the server must not create tasks.
 		caps, _ := readObject(v.capabilities)
 		extensions, _ := readObject(caps.get("extensions"))
-		v.capabilities = caps.set("extensions", extensions.set(metaPrefix+"tasks", []byte("{}")).bytes()).bytes()
+		v.capabilities = caps.set("extensions", extensions.set(jsonrpc.MetaPrefix+"tasks", []byte("{}")).bytes()).bytes()
 	}
 	return nil
 }
