@@ -62,8 +62,8 @@ type Run struct {
 	old      []*diff.Session
 
 	// chosen are the calls to edit, and resent those that were sent, in order.
-	chosen map[session.Ref]*resent
-	resent []*resent
+	chosen map[session.Ref]*report.Resent
+	resent []*report.Resent
 
 	notes []client.Note
 	id    string // of the new recording
@@ -74,7 +74,7 @@ type Run struct {
 // returns [ErrNo] if the recordings differ, or part of the session was not played.
 func (r *Run) Do(name string, command []string) error {
 	if len(r.Edits) > 0 {
-		r.chosen, r.Play.Edit = map[session.Ref]*resent{}, r.edited
+		r.chosen, r.Play.Edit = map[session.Ref]*report.Resent{}, r.edited
 	}
 	if err := r.read(name); err != nil {
 		return err
@@ -199,13 +199,9 @@ func (r *Run) unreached(e *client.ReachError) error {
 
 // header returns the header of the new recording.
 func (r *Run) header(command []string) tap.Header {
-	label := r.Label
-	if label == "" {
-		label = r.from.Info.Header.Label
-	}
 	dir, _ := os.Getwd()
 	return tap.Header{
-		Label: label, Transport: "stdio", Command: command, Dir: dir,
+		Label: cmp.Or(r.Label, r.from.Info.Header.Label), Transport: "stdio", Command: command, Dir: dir,
 		Program: "mcptap " + r.Version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		ReplayOf: cmp.Or(r.from.Info.Header.ID, "a file"),
 	}
@@ -270,12 +266,10 @@ func (r *Run) head() func(*term.Printer) error {
 
 // differs reports whether the recordings differ.
 func (r *Run) differs(set *diffreport.Set) bool {
-	for _, x := range set.Reports {
-		if _, any := x.Worst(); any {
-			return true
-		}
-	}
-	return len(set.Unpaired) > 0
+	return len(set.Unpaired) > 0 || slices.ContainsFunc(set.Reports, func(x *diff.Report) bool {
+		_, any := x.Worst()
+		return any
+	})
 }
 
 // report compares the two recordings and writes the report.

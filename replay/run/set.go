@@ -55,15 +55,6 @@ func ParseEdits(args []string) (edits []Edit, err error) {
 	return edits, nil
 }
 
-// A resent is a recorded request that was sent changed.
-type resent struct {
-	call session.Ref
-	sent []byte
-	// recorded is the frame of the recorded response, now that of the live one, zero where
-	// there is none.
-	recorded, now session.Part
-}
-
 // edited makes of a request of the chosen calls the one to be sent.
 func (r *Run) edited(call session.Ref, request []byte) []byte {
 	if r.chosen[call] == nil {
@@ -77,8 +68,8 @@ func (r *Run) edited(call session.Ref, request []byte) []byte {
 		}
 		request = out
 	}
-	if x := r.chosen[call]; x.sent == nil {
-		x.sent = request
+	if x := r.chosen[call]; x.Sent == nil {
+		x.Sent = request
 		r.resent = append(r.resent, x)
 	}
 	return request
@@ -88,10 +79,10 @@ func (r *Run) edited(call session.Ref, request []byte) []byte {
 func (r *Run) choose(e *session.Entry, marked bool) {
 	for _, p := range e.Parts {
 		if marked && p.Call != (session.Ref{}) && r.chosen[p.Call] == nil {
-			r.chosen[p.Call] = &resent{call: p.Call}
+			r.chosen[p.Call] = &report.Resent{Call: p.Call}
 		}
 		if x := r.chosen[p.Call]; x != nil && p.Role == session.RoleResponse {
-			x.recorded = p
+			x.Recorded = p
 		}
 	}
 }
@@ -99,7 +90,7 @@ func (r *Run) choose(e *session.Entry, marked bool) {
 // find looks in the new recording for the responses to what was sent.
 func (r *Run) find(made *load.Recording) error {
 	var tracker session.Tracker
-	at := map[session.Ref]*resent{}
+	at := map[session.Ref]*report.Resent{}
 	return made.Each(r.Differ.Ctx, func(f *tap.Frame) error {
 		e := tracker.Add(f)
 		for i := range e.Parts {
@@ -107,13 +98,13 @@ func (r *Run) find(made *load.Recording) error {
 			if p.Message == p.Call && p.Lane == tap.ToServer {
 				sent := bytes.TrimSpace(jsonrpc.Payload(f))
 				for _, x := range r.resent {
-					if at[p.Call] == nil && x.now.Call == (session.Ref{}) && bytes.Equal(bytes.TrimSpace(x.sent), sent) {
-						at[p.Call], x.now.Call = x, p.Call
+					if at[p.Call] == nil && x.Now.Call == (session.Ref{}) && bytes.Equal(bytes.TrimSpace(x.Sent), sent) {
+						at[p.Call], x.Now.Call = x, p.Call
 					}
 				}
 			}
 			if x := at[p.Call]; x != nil && p.Role == session.RoleResponse {
-				x.now = *p
+				x.Now = *p
 			}
 		}
 		return nil
@@ -152,21 +143,20 @@ func (r *Run) writeResent() error {
 }
 
 // writeOne shows one of them, and reports whether the response is a success.
-func (r *Run) writeOne(x *resent, made *load.Recording) (ok bool, err error) {
-	one := report.Resent{Call: x.call, Sent: x.sent, Recorded: x.recorded, Now: x.now}
+func (r *Run) writeOne(x *report.Resent, made *load.Recording) (ok bool, err error) {
 	if !r.NoSave {
-		one.In = r.id
+		x.In = r.id
 	}
-	if one.Then, err = payloadOf(r.from, x.recorded); err != nil {
+	if x.Then, err = payloadOf(r.from, x.Recorded); err != nil {
 		return false, err
 	}
-	if one.Response, err = payloadOf(made, x.now); err != nil {
+	if x.Response, err = payloadOf(made, x.Now); err != nil {
 		return false, err
 	}
 	if r.Format == "json" {
-		return one.OK(), one.JSON(r.Out)
+		return x.OK(), x.JSON(r.Out)
 	}
-	return one.OK(), one.Text(r.Printer(r.Out))
+	return x.OK(), x.Text(r.Printer(r.Out))
 }
 
 // payloadOf loads a response, nil for none.
