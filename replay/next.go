@@ -344,6 +344,3 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	}
 	return true
 }
-
-// again restarts the time.
-func (w *patience) again(now time.Duration) { w.until = now + w.span }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -234,29 +233,20 @@ type Response struct {
 
 // find returns the trigger of a client message, 0 for none.
 func (s *Script) find(ref session.Ref) uint32 {
-	return search(len(s.triggers), ref, func(i int) session.Ref { return s.triggers[i].ref })
+	i, ok := slices.BinarySearchFunc(s.triggers[1:], ref, func(t trigger, ref session.Ref) int { return t.ref.Compare(ref) })
+	if !ok {
+		return 0
+	}
+	return uint32(i + 1)
 }
 
 // findStep returns the step of a server message, 0 for none.
 func (s *Script) findStep(ref session.Ref) uint32 {
-	i := search(len(s.steps), ref, func(i int) session.Ref { return s.steps[i].ref })
-	if s.steps[i].kind != stepMessage {
+	i, ok := slices.BinarySearchFunc(s.steps[1:], ref, func(st step, ref session.Ref) int { return st.ref.Compare(ref) })
+	if !ok || s.steps[i+1].kind != stepMessage {
 		return 0
 	}
-	return i
-}
-
-// search returns the index of a message among n in recorded order, from index 1 on, 0 for
-// none.
-func search(n int, ref session.Ref, at func(int) session.Ref) uint32 {
-	i := 1 + sort.Search(n-1, func(i int) bool {
-		x := at(i + 1)
-		return x.Seq > ref.Seq || x.Seq == ref.Seq && x.Index >= ref.Index
-	})
-	if i < n && at(i) == ref {
-		return uint32(i)
-	}
-	return 0
+	return uint32(i + 1)
 }
 
 // names returns the method and the subject of a recorded message.

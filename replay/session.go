@@ -319,7 +319,7 @@ func (s *Session) reach(t uint32) {
 		}
 	}
 	s.reached = t
-	s.patience.again(s.now)
+	s.patience.until = s.now + s.patience.span
 }
 
 // onItsWay reports whether a trigger that has not come may still come after a later one.
