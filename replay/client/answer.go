@@ -298,7 +298,7 @@ func withChain(params []byte, c *chain) []byte {
 		switch {
 		case x.value == nil:
 			o = o.without(func(n string) bool { return n == x.name })
-		case !bytes.Equal(o.get(x.name), x.value):
+		case !bytes.Equal(lookup(params, x.name), x.value):
 			o = o.set(x.name, x.value)
 		}
 	}

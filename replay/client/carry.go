@@ -212,16 +212,6 @@ func readObject(raw []byte) (o object, ok bool) {
 	return o, true
 }
 
-// get returns the value of a member, of equal names the last, nil for none.
-func (o object) get(name string) []byte {
-	for _, m := range slices.Backward(o) {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return nil
-}
-
 // set replaces the value of a member, or appends one.
 func (o object) set(name string, value []byte) object {
 	for i := range slices.Backward(o) {

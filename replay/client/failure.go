@@ -259,9 +259,4 @@ var noteNames = [noteKinds]string{"timeout", "died", "unsent", "refused", "unkno
 
 // String returns the stable name: timeout, died, unsent, refused, unknown, relaxed,
 // skipped, untranslated, killed or version.
-func (k NoteKind) String() string {
-	if k < noteKinds {
-		return noteNames[k]
-	}
-	return "note"
-}
+func (k NoteKind) String() string { return noteNames[k] }

@@ -122,7 +122,7 @@ func (p *player) becameTask(a *request) bool {
 // withMeta adds to params what each request has in 2026-07-28 (basic/index).
 func (p *player) withMeta(params []byte) []byte {
 	o, _ := readObject(params)
-	meta, _ := readObject(o.get("_meta"))
+	meta, _ := readObject(lookup(params, "_meta"))
 	meta = meta.without(func(name string) bool { return name == metaTask })
 	meta = meta.set(metaVersion, quoted(string(p.target.speaks))).
 		set(jsonrpc.MetaPrefix+"clientInfo", p.target.info).set(jsonrpc.MetaPrefix+"clientCapabilities", p.target.capabilities)
@@ -204,7 +204,7 @@ func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 		return params
 	}
 	o = o.without(func(name string) bool { return name == "inputResponses" || name == "requestState" })
-	if meta, ok := readObject(o.get("_meta")); ok {
+	if meta, ok := readObject(lookup(params, "_meta")); ok {
 		meta = meta.without(func(name string) bool { return strings.HasPrefix(name, jsonrpc.MetaPrefix) })
 		o = o.set("_meta", meta.bytes())
 		if len(meta) == 0 {
@@ -316,7 +316,7 @@ func (v *target) identify(plan *Plan) error {
 	if plan.facts.Era == jsonrpc.Legacy && slices.ContainsFunc(plan.requests, func(a request) bool { return a.tasked }) {
 		// Without this extension the server must not create tasks.
 		caps, _ := readObject(v.capabilities)
-		extensions, _ := readObject(caps.get("extensions"))
+		extensions, _ := readObject(lookup(v.capabilities, "extensions"))
 		v.capabilities = caps.set("extensions", extensions.set(jsonrpc.MetaPrefix+"tasks", []byte("{}")).bytes()).bytes()
 	}
 	return nil
