@@ -143,8 +143,7 @@ func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 
 // notification takes a notification from the client.
 func (s *Session) notification(m *jsonrpc.Message) {
-	switch m.Method {
-	case "notifications/cancelled", "cancel":
+	if jsonrpc.IsCancelled(m.Method) {
 		// Of several requests with the id the oldest is meant, which is answered first.
 		key := word(firstMember(m.Params, "requestId", "id"))
 		var oldest *reply

@@ -17,21 +17,13 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 		return true
 	}
 	for _, x := range st.edits {
-		switch x.kind {
-		case editID, editToken:
-			if s.value(x, r) == nil {
-				return true
-			}
-		case editAsked:
-			if s.questions.by[x.about] == nil {
-				return true
-			}
-		case editTask:
-			if s.tasks[x.about] == nil {
-				s.skipped(r, n, "has not made the task that it is about")
-				return true
-			}
+		if x.kind == editOwn || s.value(x, r) != nil {
+			continue
 		}
+		if x.kind == editTask {
+			s.skipped(r, n, "has not made the task that it is about")
+		}
+		return true
 	}
 	return false
 }
@@ -48,8 +40,16 @@ func (s *Session) skipped(r *reply, n uint32, why string) {
 	s.note(x)
 }
 
-// value returns the live id or token for an edit, nil for none.
+// value returns the live value for an edit other than editOwn, nil for none.
 func (s *Session) value(x edit, r *reply) []byte {
+	switch q := s.questions.by[x.about]; {
+	case x.kind == editTask:
+		return s.tasks[x.about]
+	case x.kind == editAsked && q == nil:
+		return nil
+	case x.kind == editAsked:
+		return q.id
+	}
 	if r.hangs || r.trigger != x.about {
 		if r = s.bound[x.about]; r == nil {
 			return nil
@@ -72,19 +72,12 @@ func (s *Session) bytes(r *reply, n uint32) []byte {
 		return Rewrite(raw, r.id, nameID...)
 	}
 	for _, x := range st.edits {
-		recorded, value := Value(raw, x.names...), []byte(nil)
-		switch x.kind {
-		case editID, editToken:
-			value = s.value(x, r)
-		case editOwn:
-			if s.questions.by[n] != nil { // its call is played again, and replies may wait for the first
-				s.questions.next = max(s.questions.next, s.script.nextID)
-			}
+		recorded := Value(raw, x.names...)
+		var value []byte
+		if x.kind == editOwn {
 			value = s.questions.send(n, recorded, s.now+s.script.opt.GateTimeout).id
-		case editAsked:
-			value = s.questions.by[x.about].id
-		case editTask:
-			value = s.tasks[x.about]
+		} else {
+			value = s.value(x, r)
 		}
 		// A server may spell an id in its own way.
 		if bytes.ContainsAny(recorded, `\.eE`) && word(recorded) == word(value) {

@@ -79,7 +79,7 @@ func (s *Script) NewSession() *Session {
 		script: s, keyer: newKeyer(&s.opt), can: canAnything,
 		cursors: map[Key]*cursor{}, arrived: map[uint32]arrival{}, bound: map[uint32]*reply{}, tasks: map[uint32][]byte{},
 		questions: questions{
-			by: map[uint32]*question{}, sent: map[string]bool{}, early: map[string]*jsonrpc.Message{},
+			by: map[uint32]*question{}, sent: map[string]bool{}, early: map[string]*jsonrpc.Message{}, next: s.nextID,
 		},
 		streams:  streams{due: map[Stream]int{}, played: map[Stream]bool{}},
 		patience: patience{span: firstPatience}, chances: newChances(&s.opt),
