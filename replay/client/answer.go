@@ -13,10 +13,9 @@ import (
 // A pool has the recorded questions and their answers.
 type pool struct {
 	all []asked
-	// byKey and byMethod are the questions left to use, in recorded order. The last one of a
-	// key stays. Of a method, those without an answer come last.
-	byKey    map[replay.Key][]int
-	byMethod map[string][]int
+	// left are the questions left to use, by their key and by their method, in recorded order.
+	// The last one of a key stays. Of a method, those without an answer come last.
+	left map[any][]int
 	// held are the live requests whose answers come later in the recording. free releases
 	// them, when the server waits for something else first.
 	held []held
@@ -37,18 +36,17 @@ type held struct {
 }
 
 func newPool(plan *Plan) *pool {
-	x := &pool{all: make([]asked, len(plan.questions)), byKey: map[replay.Key][]int{}, byMethod: map[string][]int{}}
+	x := &pool{all: make([]asked, len(plan.questions)), left: map[any][]int{}}
 	for i := range plan.questions {
 		q := &plan.questions[i]
 		x.all[i] = asked{q, 0, -1}
-		x.byKey[q.key] = append(x.byKey[q.key], i)
-		if q.answer != (session.Ref{}) {
-			x.byMethod[q.method] = append(x.byMethod[q.method], i)
-		}
+		x.left[q.key] = append(x.left[q.key], i)
 	}
-	for i := range plan.questions {
-		if q := &plan.questions[i]; q.answer == (session.Ref{}) {
-			x.byMethod[q.method] = append(x.byMethod[q.method], i)
+	for _, answered := range []bool{true, false} {
+		for i, q := range x.all {
+			if (q.answer != session.Ref{}) == answered {
+				x.left[q.method] = append(x.left[q.method], i)
+			}
 		}
 	}
 	for i := range plan.steps {
@@ -60,12 +58,15 @@ func newPool(plan *Plan) *pool {
 }
 
 // equal returns the recorded question that is equal by value to a live one, -1 for none.
-func (x *pool) equal(m *jsonrpc.Message) int {
-	key := keyOf(m)
-	list := x.byKey[key]
+func (x *pool) equal(m *jsonrpc.Message) int { return x.use(keyOf(m), true) }
+
+// use returns the next unused question of a key or a method, or with again the last one, -1 for
+// none.
+func (x *pool) use(of any, again bool) int {
+	list := x.left[of]
 	for i, n := range list {
-		if x.all[n].asked == 0 || i == len(list)-1 {
-			x.byKey[key] = list[i:]
+		if x.all[n].asked == 0 || again && i == len(list)-1 {
+			x.left[of] = list[i:]
 			x.all[n].asked++
 			return n
 		}
@@ -79,15 +80,7 @@ func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	if n := x.equal(m); n >= 0 {
 		return n, true
 	}
-	list := x.byMethod[m.Method]
-	for i, n := range list {
-		if x.all[n].asked == 0 {
-			x.byMethod[m.Method] = list[i:]
-			x.all[n].asked++
-			return n, false
-		}
-	}
-	return -1, false
+	return x.use(m.Method, false), false
 }
 
 // take removes the live request held for a recorded question and returns its id, nil for none.
