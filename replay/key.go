@@ -123,7 +123,7 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	params.Remove(func(at jsontree.Path, left jsontree.Value) bool {
 		ignored := false
 		for i, p := range k.ignore {
-			if p.matches(at) {
+			if p[1:].Exactly(at) { // at begins at params
 				k.matched[i], ignored = true, true
 			}
 		}

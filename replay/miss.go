@@ -20,7 +20,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
 	near := uint32(0)
-	n.Text = "no recorded response for " + about(n.Method, n.Subject)
+	n.Text = "no recorded response for " + RequestName(n.Method, n.Subject)
 	if f == fateUsed {
 		q := s.script.index.queues[k.variant(s.variant)]
 		near = q[len(q)-1]
@@ -42,8 +42,8 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	s.refuse(stream, m, code, &n)
 }
 
-// about names a request.
-func about(method, subject string) string {
+// RequestName returns the name of a request in a text: its method and its subject.
+func RequestName(method, subject string) string {
 	if subject == "" {
 		return method
 	}

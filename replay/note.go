@@ -187,7 +187,7 @@ func (v *Coverage) Unrequested(most int) (notes []Note) {
 			}
 			n := Note{Kind: NoteUnrequested, Frame: t.ref}
 			n.Method, n.Subject = names(t.raw)
-			n.Text = fmt.Sprintf("frame %d, %s, was not requested", t.ref.Seq, about(n.Method, n.Subject))
+			n.Text = fmt.Sprintf("frame %d, %s, was not requested", t.ref.Seq, RequestName(n.Method, n.Subject))
 			notes = append(notes, n)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/internal/jsonpath"
-	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
 // Options set how a script is matched and played. The zero value matches exactly, repeats
@@ -189,7 +188,7 @@ func (p Pace) window() time.Duration {
 }
 
 // A Path selects members of the params of a request. It begins at the message.
-type Path jsonpath.Pattern
+type Path = jsonpath.Pattern
 
 // ParsePath parses a path to a member of params in the dialect of package jsonpath, such as
 // $.params.arguments.when or $.params.messages[*].id.
@@ -212,14 +211,8 @@ func ParsePath(text string) (Path, error) {
 	if !ok || below == "" || below[0] != '.' && below[0] != '[' {
 		return nil, fmt.Errorf("path %q: want one below $.params, such as $.params.arguments.when", text)
 	}
-	return Path(p), nil
+	return p, nil
 }
-
-// String is the inverse of [ParsePath].
-func (p Path) String() string { return jsonpath.Pattern(p).String() }
-
-// matches reports whether a path selects a member, whose path begins at params.
-func (p Path) matches(at jsontree.Path) bool { return jsonpath.Pattern(p[1:]).Exactly(at) }
 
 // Ignored reports which of the paths of [Options].Ignore matched something in the recording
 // or in a request of the client, by index.

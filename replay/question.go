@@ -179,7 +179,7 @@ func (s *Session) timedOut(x *question, r *reply) {
 	n := Note{Kind: NoteTimeout, Live: r.live, Frame: st.ref}
 	n.Method, n.Subject = names(st.raw)
 	n.Text = fmt.Sprintf("the client has not responded to %s (frame %d, id %s) for %v; no further messages of its %s are sent",
-		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, about(s.namesOf(r)))
+		n.Method, n.Frame.Seq, x.id, s.script.opt.GateTimeout, RequestName(s.namesOf(r)))
 	s.note(n)
 	s.over(r)
 }

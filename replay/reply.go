@@ -246,7 +246,7 @@ func (s *Session) latest() []*reply {
 // unanswered ends a reply whose client left without the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
 	asked := &s.script.steps[s.script.steps[r.step].about]
-	s.leaves(r, asked.ref, "the client left without responding to "+about(names(asked.raw))+", so %s has no response either")
+	s.leaves(r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so %s has no response either")
 }
 
 // uncancelled ends a reply whose client left without the cancellation that it waits for.
@@ -264,7 +264,7 @@ func (s *Session) uncancelled(r *reply) {
 func (s *Session) leaves(r *reply, ref session.Ref, format string) {
 	n := Note{Kind: NoteLeft, Live: r.live, Frame: ref}
 	n.Method, n.Subject = s.namesOf(r)
-	n.Text = fmt.Sprintf(format, about(n.Method, n.Subject))
+	n.Text = fmt.Sprintf(format, RequestName(n.Method, n.Subject))
 	s.note(n)
 	s.over(r)
 }
@@ -288,7 +288,7 @@ func (s *Session) cancel(r *reply) {
 	if rest > 0 && !s.wasCancelled(r) {
 		n := Note{Kind: NoteCancelled, Live: r.live, Frame: s.script.steps[r.step].ref}
 		n.Method, n.Subject = s.namesOf(r)
-		n.Text = "the client cancelled " + about(n.Method, n.Subject) + ", which it had not done in the recording; the rest of it was not sent"
+		n.Text = "the client cancelled " + RequestName(n.Method, n.Subject) + ", which it had not done in the recording; the rest of it was not sent"
 		s.note(n)
 	}
 	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it

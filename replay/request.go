@@ -39,7 +39,7 @@ func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
 		return false
 	}
 	s.note(Note{Kind: NoteForwarded, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: about(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it was forwarded"})
+		Text: RequestName(m.Method, jsonrpc.Subject(*m)) + " was not recorded; it was forwarded"})
 	return true
 }
 
@@ -83,7 +83,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 func (s *Session) remark(m *jsonrpc.Message, x match) {
 	t := &s.script.triggers[x.trigger]
 	n := Note{Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
-	name := about(m.Method, n.Subject)
+	name := RequestName(m.Method, n.Subject)
 	got := " gets the response of frame " + strconv.FormatUint(t.ref.Seq, 10)
 	switch {
 	case x.chain:

@@ -106,7 +106,7 @@ func (p *player) question(m *jsonrpc.Message) {
 	}
 	if n < 0 {
 		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
-			Text: fmt.Sprintf("the server asked %s, which was never recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
+			Text: fmt.Sprintf("the server asked %s, which was never recorded", replay.RequestName(m.Method, jsonrpc.Subject(*m)))})
 		p.reply(id, "error", []byte(`{"code":-32601,"message":"this request was never recorded"}`))
 		return
 	}
@@ -130,15 +130,7 @@ func (p *player) inBatch(n int) bool {
 func (p *player) relaxed(n int, m *jsonrpc.Message) {
 	q := &p.pool.all[n]
 	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
-		Text: fmt.Sprintf("the server sent %s, which differs from #%d; it got the recorded response", phrase(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
-}
-
-// phrase names a request.
-func phrase(method, subject string) string {
-	if subject == "" {
-		return method
-	}
-	return method + " " + subject
+		Text: fmt.Sprintf("the server sent %s, which differs from #%d; it got the recorded response", replay.RequestName(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
 }
 
 // release answers the held requests that are due in the recorded order.
@@ -244,7 +236,7 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 		if value == nil {
 			complete = false
 			p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
-				Text: fmt.Sprintf("the server sent %s, for which no response was recorded", phrase(m.Method, jsonrpc.Subject(*m)))})
+				Text: fmt.Sprintf("the server sent %s, for which no response was recorded", replay.RequestName(m.Method, jsonrpc.Subject(*m)))})
 			continue
 		}
 		if !exact {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
@@ -207,7 +208,7 @@ func (p *player) note(kind NoteKind, a *request, text string) {
 
 // name names a recorded request in a note.
 func (p *player) name(a *request) string {
-	return fmt.Sprintf("%s (#%d)", phrase(a.method, a.subject), a.ref.Seq)
+	return fmt.Sprintf("%s (#%d)", replay.RequestName(a.method, a.subject), a.ref.Seq)
 }
 
 // A Note is something that a replay could not do as recorded, or that the server did and the
