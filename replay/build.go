@@ -132,8 +132,8 @@ func (b *Builder) batch(a *arriving, m *jsonrpc.Message, parts []session.Part) {
 	if a.f.Form == tap.FormEvent {
 		all.whole = a.whole
 	}
-	for i, at := range elements(all.raw, len(parts)) {
-		a.m, a.part, a.raw, a.whole, a.line, a.batch = &m.Batch[i], &parts[i], at.of(all.raw), nil, false, all
+	for i, e := range elements(all.raw, len(parts)) {
+		a.m, a.part, a.raw, a.whole, a.line, a.batch = &m.Batch[i], &parts[i], slices.Clip(e.Raw()), nil, false, all
 		b.message(a)
 	}
 	all.last = uint32(len(b.s.steps) - 1)

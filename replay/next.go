@@ -252,10 +252,11 @@ func (s *Session) batch(r *reply, st *step) (out Output, ok bool) {
 		return out, false
 	}
 	out = Output{Stream: stream, Line: b.line, Form: st.form, Whole: b.whole, Frame: session.Ref{Seq: st.ref.Seq}}
-	from := 0
-	for i, at := range elements(b.raw, len(group)) {
-		out.Raw = append(append(out.Raw, b.raw[from:at.from]...), s.bytes(group[i], b.first+uint32(i))...)
-		from = at.to
+	from, start := 0, begin(b.raw)
+	for i, e := range elements(b.raw, len(group)) {
+		at := start + e.Offset()
+		out.Raw = append(append(out.Raw, b.raw[from:at]...), s.bytes(group[i], b.first+uint32(i))...)
+		from = at + len(e.Raw())
 	}
 	out.Raw = append(out.Raw, b.raw[from:]...)
 	for i, q := range group {

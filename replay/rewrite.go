@@ -93,14 +93,16 @@ func ownAnswer(id []byte, member string, value []byte) []byte {
 	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"` + member + `":`), value, []byte("}\n")}, nil)
 }
 
-// Rewrite returns a copy of a message with another value at the given path of member names.
-// It returns the message itself if there is no such value.
+// Rewrite returns a copy of a message with another value at the given path of member names, of
+// equal names the last. It returns the message itself if there is no such value.
 func Rewrite(message, value []byte, names ...string) []byte {
-	at, ok := find(message, names...)
-	if !ok {
+	from := begin(message)
+	v, _ := new(jsontree.Reader).ParseTop(message[from:], len(names)) // absent if it is not JSON
+	if v = v.Get(names...); !v.Exists() {
 		return message
 	}
-	return bytes.Join([][]byte{message[:at.from], value, message[at.to:]}, nil)
+	from += v.Offset()
+	return bytes.Join([][]byte{message[:from], value, message[from+len(v.Raw()):]}, nil)
 }
 
 // Value returns the text of the value at the given path of member names, nil for none.
@@ -108,37 +110,13 @@ func Value(message []byte, names ...string) []byte {
 	return jsonrpc.Value(message[begin(message):]).Get(names...)
 }
 
-// A span is a part of a frame.
-type span struct{ from, to int }
-
-func (s span) of(raw []byte) []byte { return raw[s.from:s.to:s.to] }
-
-// find locates the value at the given path of member names. Of equal names the last counts.
-func find(message []byte, names ...string) (span, bool) {
-	from := begin(message)
-	var r jsontree.Reader
-	v, err := r.ParseTop(message[from:], len(names))
-	if err != nil {
-		return span{}, false
-	}
-	v = v.Get(names...)
-	from += v.Offset()
-	return span{from, from + len(v.Raw())}, v.Exists()
-}
-
-// elements locates the first n elements of a batch.
-func elements(batch []byte, n int) (all []span) {
-	from := begin(batch)
-	var r jsontree.Reader
-	v, err := r.ParseTop(batch[from:], 1)
-	if err != nil {
-		return nil
-	}
+// elements returns the first n elements of a batch.
+func elements(batch []byte, n int) (all []jsontree.Value) {
+	v, _ := new(jsontree.Reader).ParseTop(batch[begin(batch):], 1)
 	for _, e := range v.All() {
-		if len(all) == n {
-			break
+		if len(all) < n {
+			all = append(all, e)
 		}
-		all = append(all, span{from + e.Offset(), from + e.Offset() + len(e.Raw())})
 	}
 	return all
 }

@@ -116,8 +116,8 @@ func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	if m := jsonrpc.Peek(in.Raw); m.Kind != jsonrpc.Batch {
 		x.Requests = s.message(in.Stream, &m, in.Raw)
 	} else {
-		for i, at := range elements(in.Raw, len(m.Batch)) {
-			x.Requests += s.message(in.Stream, &m.Batch[i], at.of(in.Raw))
+		for i, e := range elements(in.Raw, len(m.Batch)) {
+			x.Requests += s.message(in.Stream, &m.Batch[i], e.Raw())
 		}
 		if m.Reason != "" {
 			s.note(Note{Kind: NoteMiss, Text: "the client sent a " + m.Reason})
