@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,13 +104,7 @@ func (c *process) CloseSend() {
 
 // asLine returns a message, which may contain line breaks, as a line.
 func asLine(raw []byte) []byte {
-	line := append(bytes.Clone(raw), '\n')
-	for i, b := range raw {
-		if b == '\n' || b == '\r' {
-			line[i] = ' '
-		}
-	}
-	return line
+	return []byte(strings.NewReplacer("\n", " ", "\r", " ").Replace(string(raw)) + "\n")
 }
 
 // write writes the queue.
@@ -127,18 +122,13 @@ func (c *process) write() {
 		next := c.queue[0]
 		c.queue = c.queue[1:]
 		c.mu.Unlock()
-		next.sent <- c.writeLine(next.line)
+		c.rec.Chunk(tap.ToServer, next.line) // first (law 3)
+		_, err := c.server.Stdin.Write(next.line)
+		next.sent <- err
 	}
 	c.rec.Chunk(tap.ToServer, nil)
 	c.rec.Event(0, tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
 	c.server.Stdin.Close()
-}
-
-// writeLine records a line, then writes it (law 3).
-func (c *process) writeLine(line []byte) error {
-	c.rec.Chunk(tap.ToServer, line)
-	_, err := c.server.Stdin.Write(line)
-	return err
 }
 
 // read reads a lane of the server to its end.
