@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -246,25 +245,25 @@ func (s *Session) latest() []*reply {
 // unanswered ends a reply whose client left without the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
 	asked := &s.script.steps[s.script.steps[r.step].about]
-	s.leaves(r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so %s has no response either")
+	s.leaves(r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so ", " has no response either")
 }
 
 // uncancelled ends a reply whose client left without the cancellation that it waits for.
 func (s *Session) uncancelled(r *reply) {
 	t := &s.script.triggers[r.trigger]
 	if r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest {
-		s.leaves(r, t.ref, "the client did not cancel %s, which was cancelled in the recording and had no response")
+		s.leaves(r, t.ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
 		return
 	}
 	s.over(r)
 }
 
-// leaves ends a reply whose client left early. Format is the text of the note, with the name of
-// the request.
-func (s *Session) leaves(r *reply, ref session.Ref, format string) {
+// leaves ends a reply whose client left early. Before and after are what the note has around
+// the name of the request.
+func (s *Session) leaves(r *reply, ref session.Ref, before, after string) {
 	n := Note{Kind: NoteLeft, Live: r.live, Frame: ref}
 	n.Method, n.Subject = s.namesOf(r)
-	n.Text = fmt.Sprintf(format, RequestName(n.Method, n.Subject))
+	n.Text = before + RequestName(n.Method, n.Subject) + after
 	s.note(n)
 	s.over(r)
 }
