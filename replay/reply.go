@@ -245,37 +245,36 @@ func (s *Session) latest() []*reply {
 // unanswered ends a reply whose client left without the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
 	asked := &s.script.steps[s.script.steps[r.step].about]
-	s.leaves(r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so ", " has no response either")
+	s.remarkOn(NoteLeft, r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so ", " has no response either")
+	s.over(r)
 }
 
 // uncancelled ends a reply whose client left without the cancellation that it waits for.
 func (s *Session) uncancelled(r *reply) {
 	t := &s.script.triggers[r.trigger]
 	if r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest {
-		s.leaves(r, t.ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
-		return
+		s.remarkOn(NoteLeft, r, t.ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
 	}
 	s.over(r)
 }
 
-// leaves ends a reply whose client left early. Before and after are what the note has around
-// the name of the request.
-func (s *Session) leaves(r *reply, ref session.Ref, before, after string) {
-	n := Note{Kind: NoteLeft, Live: r.live, Frame: ref}
+// remarkOn notes something about the request of a reply. Before and after are what the text has
+// around its name.
+func (s *Session) remarkOn(kind NoteKind, r *reply, ref session.Ref, before, after string) {
+	n := Note{Kind: kind, Live: r.live, Frame: ref}
 	n.Method, n.Subject = s.namesOf(r)
 	n.Text = before + RequestName(n.Method, n.Subject) + after
 	s.note(n)
-	s.over(r)
 }
 
 // cancel ends a reply early, or moves it to where it went on after the client's cancellation
 // in the recording.
 func (s *Session) cancel(r *reply) {
-	rest := 0
+	rest := false
 	for i := r.step; i != 0; i = s.script.steps[i].next {
 		switch st := &s.script.steps[i]; st.kind {
 		case stepMessage:
-			rest++
+			rest = true
 		case stepCancel:
 			s.arrive(st.about)
 			r.base, r.baseAt, r.acted = s.now, st.at, true
@@ -284,25 +283,13 @@ func (s *Session) cancel(r *reply) {
 			return
 		}
 	}
-	if rest > 0 && !s.wasCancelled(r) {
-		n := Note{Kind: NoteCancelled, Live: r.live, Frame: s.script.steps[r.step].ref}
-		n.Method, n.Subject = s.namesOf(r)
-		n.Text = "the client cancelled " + RequestName(n.Method, n.Subject) + ", which it had not done in the recording; the rest of it was not sent"
-		s.note(n)
+	// An HTTP client may send a cancellation, as recorded, and then hang up.
+	if rest && !s.script.triggers[r.trigger].cancelled {
+		s.remarkOn(NoteCancelled, r, s.script.steps[r.step].ref,
+			"the client cancelled ", ", which it had not done in the recording; the rest of it was not sent")
 	}
 	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it
 	s.over(r)
-}
-
-// wasCancelled reports whether the client has already cancelled as recorded. An HTTP client
-// may send a cancellation and hang up.
-func (s *Session) wasCancelled(r *reply) bool {
-	for i := s.script.triggers[r.trigger].first; i != 0 && i < r.step; i = s.script.steps[i].next {
-		if s.script.steps[i].kind == stepCancel {
-			return true
-		}
-	}
-	return false
 }
 
 // namesOf returns the method and the subject of the recorded request that a reply answers.
