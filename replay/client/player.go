@@ -254,9 +254,6 @@ func (p *player) wait(d time.Duration) { p.until(func() bool { return false }, d
 
 // until handles events until done reports true or the time is up. It returns what done reports.
 func (p *player) until(done func() bool, limit time.Duration) bool {
-	if limit <= 0 && done() {
-		return true
-	}
 	timer := time.NewTimer(max(0, limit))
 	defer timer.Stop()
 	for !done() && p.gone == nil {
