@@ -63,13 +63,6 @@ type Exchange struct {
 	body     []byte // of the request, if it is not a message
 }
 
-// The HTTP methods that the specification uses.
-const (
-	methodGet    = "GET"
-	methodPost   = "POST"
-	methodDelete = "DELETE"
-)
-
 const methodListen = "subscriptions/listen"
 
 // maxPageKey is the number of bytes of a body without a message that count in matching.
@@ -181,7 +174,7 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 	case e.Name == tap.EventRequest:
 		// A POST is triggered by its message. A head that became known late is not in
 		// order among the triggers any more.
-		if x.Method != methodPost && f.Seq > b.seq {
+		if x.Method != "POST" && f.Seq > b.seq {
 			b.bare(f, x)
 		}
 	case e.Name == tap.EventResponse && e.Status >= 200 && e.Status < 1000:
@@ -208,10 +201,10 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	behind := b.behind
 	x.carrier = b.trigger(trigger{
 		at: f.At, ref: session.Ref{Seq: f.Seq}, kind: triggerBare, exchange: x.Number,
-		opens: x.Method == methodGet, deletes: x.Method == methodDelete,
+		opens: x.Method == "GET", deletes: x.Method == "DELETE",
 	})
 	b.s.triggers[x.carrier].carrier = x.carrier
-	if x.Method != methodDelete {
+	if x.Method != "DELETE" {
 		b.behind = behind // nothing waits until a stream is opened
 	}
 	keys := bareKeys(x.Method, x.Target, x.Head.LastEventID, x.body)

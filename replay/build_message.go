@@ -67,7 +67,7 @@ func (b *Builder) request(x *arriving, t trigger) {
 	if x.http != nil {
 		variant = x.http.Head.Variant(&x.http.Claim)
 	}
-	b.s.index.addRequest(b.s.opt.Match, x.m.Method, &k, variant, n)
+	b.s.index.addRequest(b.s.opt.Match, &k, variant, n)
 }
 
 // again links a further request of a call to its first.

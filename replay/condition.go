@@ -27,13 +27,12 @@ const (
 	WrongMethod                         // Mcp-Method is missing or differs from the body
 	WrongName                           // Mcp-Name is missing or differs from the body
 	WrongAccept                         // Accept lacks a form of a response
-	conditions                          // above all conditions
 )
 
 // All yields the conditions of a set, in order.
 func (c Condition) All(yield func(Condition) bool) {
-	for one := Condition(1); one < conditions; one <<= 1 {
-		if c&one != 0 && !yield(one) {
+	for ; c != 0; c &= c - 1 {
+		if !yield(c & -c) {
 			return
 		}
 	}

@@ -21,7 +21,7 @@ func (x *index) add(k Key, t uint32) { x.queues[k] = append(x.queues[k], t) }
 
 func (x *index) has(k Key) bool { return len(x.queues[k]) > 0 }
 
-func (x *index) addRequest(match Match, method string, k *keyed, variant string, t uint32) {
+func (x *index) addRequest(match Match, k *keyed, variant string, t uint32) {
 	x.add(k.variant(variant), t)
 	if variant != "" {
 		x.add(k.other(), t)
@@ -35,8 +35,8 @@ func (x *index) addRequest(match Match, method string, k *keyed, variant string,
 	if match >= MatchMethod {
 		x.add(k.byMethod(), t)
 	}
-	if kinds := x.kinds[method]; !x.has(k.near()) && len(kinds) < MaxNear {
-		x.kinds[method] = append(kinds, t)
+	if kinds := x.kinds[k.method]; !x.has(k.near()) && len(kinds) < MaxNear {
+		x.kinds[k.method] = append(kinds, t)
 	}
 	x.add(k.near(), t)
 }

@@ -105,7 +105,7 @@ func (s *Session) methods() string {
 func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	least := maxCounted + 1
 	live := s.keyer.params(m)
-	for _, t := range s.candidates(m.Method, k) {
+	for _, t := range s.candidates(k) {
 		x := &s.script.triggers[t]
 		recorded := jsonrpc.Peek(x.raw)
 		found, count := differences(s.keyer.params(&recorded), live, "params", min(maxCounted, least+1))
@@ -121,10 +121,10 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 
 // candidates returns the requests to compare with an unmatched one: the next unused ones, and
 // as many of the first.
-func (s *Session) candidates(method string, k *keyed) (found []uint32) {
+func (s *Session) candidates(k *keyed) (found []uint32) {
 	q, cur := s.queue(k.near())
 	if len(q) == 0 {
-		return s.script.index.kinds[method]
+		return s.script.index.kinds[k.method]
 	}
 	s.skipUsed(q, cur)
 	found = append(found, q[cur.had:min(len(q), cur.had+MaxNear/2)]...)
