@@ -68,6 +68,12 @@ func planned(frames []tap.Frame, only func(*tap.Frame) bool) *Plan {
 	return p.Plan(only != nil)
 }
 
+// A posted is a message in the queue of a wire.
+type posted struct {
+	line []byte
+	sent chan error
+}
+
 func loader(frames []tap.Frame) func(seq uint64) (tap.Frame, error) {
 	at := map[uint64]int{}
 	for i := range frames {

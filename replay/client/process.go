@@ -31,9 +31,7 @@ func Stdio(command []string, rec tap.Recorder) Conn {
 	if rec == nil {
 		rec = new(tap.Discard)
 	}
-	c := &process{command: command, rec: rec}
-	c.wake = sync.NewCond(&c.mu)
-	return c
+	return &process{command: command, rec: rec}
 }
 
 // A process is a connection to a process.
@@ -44,17 +42,10 @@ type process struct {
 	to      chan<- Event
 	ctx     context.Context
 
-	mu    sync.Mutex
-	wake  *sync.Cond
-	queue []posted
-	ended bool // nothing more will be queued
-	lanes sync.WaitGroup
-}
-
-// A posted is a message in the queue.
-type posted struct {
-	line []byte
-	sent chan error
+	mu      sync.Mutex
+	written chan struct{} // closed when the last message has been written
+	ended   bool          // nothing more will be sent
+	lanes   sync.WaitGroup
 }
 
 func (c *process) Open(ctx context.Context, to chan<- Event) error {
@@ -67,8 +58,9 @@ func (c *process) Open(ctx context.Context, to chan<- Event) error {
 	}
 	c.server, c.to = server, to
 	c.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "stdio", Command: c.command, Dir: dir, PID: server.PID()})
+	c.written = make(chan struct{})
+	close(c.written)
 	c.lanes.Add(3)
-	go c.write()
 	go c.read(tap.ToClient, server.Stdout)
 	go c.read(tap.Stderr, server.Stderr)
 	return nil
@@ -90,45 +82,37 @@ func (c *process) Send(m *Outgoing) <-chan error {
 		sent <- io.ErrClosedPipe
 		return sent
 	}
-	c.queue = append(c.queue, posted{line, sent})
-	c.wake.Signal()
+	before, done := c.written, make(chan struct{})
+	c.written = done
+	go func() {
+		<-before
+		c.rec.Chunk(tap.ToServer, line) // first (law 3)
+		_, err := c.server.Stdin.Write(line)
+		sent <- err
+		close(done)
+	}()
 	return sent
 }
 
 func (c *process) CloseSend() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
 	c.ended = true
-	c.wake.Signal()
+	go func(last <-chan struct{}) {
+		defer c.lanes.Done()
+		<-last
+		c.rec.Chunk(tap.ToServer, nil)
+		c.rec.Event(0, tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
+		c.server.Stdin.Close()
+	}(c.written)
 }
 
 // asLine returns a message, which may contain line breaks, as a line.
 func asLine(raw []byte) []byte {
 	return []byte(strings.NewReplacer("\n", " ", "\r", " ").Replace(string(raw)) + "\n")
-}
-
-// write writes the queue.
-func (c *process) write() {
-	defer c.lanes.Done()
-	for {
-		c.mu.Lock()
-		for len(c.queue) == 0 && !c.ended {
-			c.wake.Wait()
-		}
-		if len(c.queue) == 0 {
-			c.mu.Unlock()
-			break
-		}
-		next := c.queue[0]
-		c.queue = c.queue[1:]
-		c.mu.Unlock()
-		c.rec.Chunk(tap.ToServer, next.line) // first (law 3)
-		_, err := c.server.Stdin.Write(next.line)
-		next.sent <- err
-	}
-	c.rec.Chunk(tap.ToServer, nil)
-	c.rec.Event(0, tap.Event{Name: tap.EventEOF, Lane: tap.ToServer.String()})
-	c.server.Stdin.Close()
 }
 
 // read reads a lane of the server to its end.
