@@ -26,7 +26,9 @@ type webSocket struct {
 	ctx  context.Context
 	sock *websocket.Conn
 	work sync.WaitGroup
-	mu   sync.Mutex // one writes at a time
+	mu   sync.Mutex
+	// written is closed when the last message has been written. mu guards it.
+	written chan struct{}
 	// kind is that of the last message recorded on a WebSocket, which applies to others too.
 	kind      int
 	writeTime time.Duration // the timeout of a write
@@ -47,7 +49,8 @@ func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
 		return no
 	}
 	sock.SetReadLimit(maxBody)
-	c.ctx, c.to, c.sock = ctx, to, sock
+	c.ctx, c.to, c.sock, c.written = ctx, to, sock, make(chan struct{})
+	close(c.written)
 	c.work.Go(c.read)
 	return nil
 }
@@ -72,9 +75,13 @@ func (c *webSocket) read() {
 
 func (c *webSocket) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, done := c.written, make(chan struct{})
+	c.written = done
 	c.work.Go(func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		defer close(done)
+		<-before
 		_ = c.sock.SetWriteDeadline(time.Now().Add(c.writeTime))
 		switch m.form {
 		case tap.FormText:
@@ -95,9 +102,11 @@ func (c *webSocket) Close() string {
 		return ""
 	}
 	c.mu.Lock()
+	last := c.written
+	c.mu.Unlock()
+	<-last
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	_ = c.sock.WriteControl(websocket.CloseMessage, bye, time.Now().Add(graceEOF))
-	c.mu.Unlock()
 	_ = c.sock.SetReadDeadline(time.Now().Add(graceEOF)) // for the close frame of the server
 	c.work.Wait()
 	c.sock.Close()

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -110,4 +111,39 @@ func TestWebSocketKinds(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// TestWebSocketKeepsTheOrder: messages are written in the order in which they were sent, also
+// if the client does not wait for each.
+func TestWebSocketKeepsTheOrder(t *testing.T) {
+	const messages = 300
+	got := make(chan string, messages)
+	up := websocket.Upgrader{}
+	url := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sock, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer sock.Close()
+		for {
+			_, raw, err := sock.ReadMessage()
+			if err != nil {
+				return
+			}
+			got <- string(raw)
+		}
+	}))
+	c := WebSocket("ws" + url[len("http"):])
+	if err := c.Open(t.Context(), make(chan Event, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range messages {
+		c.Send(&Outgoing{raw: fmt.Append(nil, i)})
+	}
+	for i := range messages {
+		if s := <-got; s != fmt.Sprint(i) {
+			t.Fatalf("message %d is %s", i, s)
+		}
+	}
+	c.Close()
 }
