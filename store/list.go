@@ -92,7 +92,7 @@ func (i Info) lacking(drainErr error) Info {
 // readInfo describes the recording at path, as far as it can be read.
 func readInfo(path string) (Info, error) {
 	i := Info{Path: path, Status: Cut}
-	if queueAlive(path) { // before reading, so that nothing written before the end is missed
+	if IsLive(path) { // before reading, so that nothing written before the end is missed
 		i.Status = Live
 	}
 	if info, err := os.Stat(path); err == nil {
@@ -127,7 +127,7 @@ func Stat(path string) Info {
 	i, err := readInfo(path)
 	none := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case (none || errors.Is(err, ErrNotRecording)) && queueAlive(path):
+	case (none || errors.Is(err, ErrNotRecording)) && IsLive(path):
 		i.Status, i.Err = Live, nil // the tap has not created the file yet
 	case none && drainErr != nil:
 		i.Err = drainErr
@@ -135,8 +135,9 @@ func Stat(path string) Info {
 	return i.lacking(drainErr)
 }
 
-// IsLive reports whether a running tap writes the recording at path.
-func IsLive(path string) bool { return queueAlive(path) }
+// IsLive reports whether a running tap writes the recording at path: whether it holds its
+// queue.
+func IsLive(path string) bool { return held(path + QueueExt) }
 
 // List describes the recordings in dir, the newest first. It reads no frames. A
 // dir that does not exist has none.
@@ -186,7 +187,7 @@ func recordingsIn(dir string) ([]string, error) {
 // Remove deletes the recording at path and its queue. It refuses a live one with [ErrLive],
 // and a file that is not a recording.
 func Remove(path string) error {
-	if queueAlive(path) {
+	if IsLive(path) {
 		return fmt.Errorf("remove %s: %w: stop its client first", path, ErrLive)
 	}
 	info, err := os.Stat(path)

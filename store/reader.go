@@ -56,7 +56,7 @@ func (s fileSource) info() (Info, error) { return readInfo(string(s)) }
 
 func (s fileSource) now(ctx context.Context) (txid uint64, over bool, err error) {
 	// Before reading, so that nothing written before the end is missed.
-	if over = !queueAlive(string(s)); over {
+	if over = !IsLive(string(s)); over {
 		_ = drainIfDead(ctx, string(s)) // on failure, the committed frames are all
 	}
 	// Reading the last commit costs about as much as stat, whose times are too
@@ -116,7 +116,7 @@ func drainIfDead(ctx context.Context, path string) error {
 		if _, err := os.Lstat(path + QueueExt); err != nil || ctx.Err() != nil {
 			return nil
 		}
-		if !queueAlive(path) {
+		if !IsLive(path) {
 			if err := drainDead(path); !errors.Is(err, ErrLive) {
 				return err
 			}
@@ -134,7 +134,7 @@ const beginLimit = 2 * time.Second
 // awaitVersion is like readVersion but waits for a file that is being created.
 func awaitVersion(path string) error {
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
-		alive := queueAlive(path) // before reading
+		alive := IsLive(path) // before reading
 		err := readVersion(path)
 		young := errors.Is(err, ErrNotRecording) || errors.Is(err, fs.ErrNotExist)
 		if !young || time.Since(began) > beginLimit || !alive {

@@ -247,7 +247,7 @@ func newest(dir string, live bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all = slices.DeleteFunc(all, func(i Info) bool { return live && !queueAlive(i.Path) })
+	all = slices.DeleteFunc(all, func(i Info) bool { return live && !IsLive(i.Path) })
 	for i := range all {
 		if all[i].Header.Start.IsZero() {
 			all[i] = Stat(all[i].Path)

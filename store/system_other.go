@@ -70,11 +70,6 @@ func lockDead(path string) (*os.File, error) {
 	return f, err
 }
 
-// queueAlive reports whether a running tap holds the queue of the recording.
-func queueAlive(recording string) bool {
-	return held(recording + QueueExt)
-}
-
 // held reports whether a process has the queue's file at path.
 func held(path string) bool {
 	_, err := os.Stat(path)
