@@ -315,7 +315,6 @@ func (q *queue) block(n int) bool {
 			q.usable = q.fresh
 			return false
 		}
-		populate(q.blocks[i*q.blockSize : (i+1)*q.blockSize]) // all of it will be written
 	}
 	q.cur, q.off = q.fresh, 0
 	q.fresh++

@@ -9,7 +9,5 @@ func (q *queueFile) allocate(int64, int64) error { return nil }
 
 func adviseRandom([]byte) {}
 
-func populate([]byte) {}
-
 // GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}

@@ -17,7 +17,5 @@ func (q *queueFile) allocate(off, n int64) error { return writeZeros(q.f, off, n
 
 func adviseRandom([]byte) {}
 
-func populate([]byte) {}
-
 // GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}

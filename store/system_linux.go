@@ -60,9 +60,3 @@ func GiveWay() {
 		}
 	}
 }
-
-// populate allocates the pages of mem, at a third of the cost of page faults. It may fail.
-func populate(mem []byte) {
-	const madvPopulateWrite = 23 // MADV_POPULATE_WRITE, Linux 5.14
-	_ = syscall.Madvise(mem, madvPopulateWrite)
-}

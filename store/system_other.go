@@ -89,7 +89,5 @@ func isOpen(path string) bool {
 // bootID is empty, as there are no mappings to trust after a crash.
 func bootID() string { return "" }
 
-func populate([]byte) {}
-
 // GiveWay lowers the priority of this process, on Linux.
 func GiveWay() {}
