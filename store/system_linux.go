@@ -38,19 +38,11 @@ func adviseRandom(mem []byte) { _ = syscall.Madvise(mem, syscall.MADV_RANDOM) }
 // niceness is the nice value of a process with low priority.
 const niceness = 10
 
-// own returns the nice value of the process. The raw system call returns 20 minus it.
-func own() int {
-	p, _, errno := syscall.RawSyscall(syscall.SYS_GETPRIORITY, syscall.PRIO_PROCESS, 0, 0)
-	if errno != 0 {
-		return 0
-	}
-	return 20 - int(p)
-}
-
 // GiveWay lowers the priority of this process, so that it does not slow down the taps whose
 // recordings it reads.
 func GiveWay() {
-	if own() >= niceness {
+	// The system call returns 20 minus the nice value.
+	if p, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0); err == nil && 20-p >= niceness {
 		return
 	}
 	threads, _ := os.ReadDir("/proc/self/task") // new threads inherit the value
