@@ -37,17 +37,7 @@ func (s Status) Unreadable() bool { return s >= Damaged }
 
 // String returns ended, live, cut, damaged or denied.
 func (s Status) String() string {
-	switch s {
-	case Ended:
-		return "ended"
-	case Live:
-		return "live"
-	case Cut:
-		return "cut"
-	case Denied:
-		return "denied"
-	}
-	return "damaged"
+	return [...]string{"ended", "live", "cut", "damaged", "denied"}[s]
 }
 
 // Info describes a recording without reading its frames.
