@@ -132,7 +132,6 @@ func parseMeta(b []byte) (m meta, size uint32) {
 type node struct {
 	leaf  bool
 	elems []elem
-	id    uint64
 	pages uint64 // number of pages
 }
 
@@ -213,7 +212,7 @@ func (p *pages) parse(r *run) (*node, error) {
 	if r.flags != flagBranch && r.flags != flagLeaf {
 		return nil, fmt.Errorf("%w: page %d is neither branch nor leaf", errPage, r.id)
 	}
-	n := &node{leaf: r.flags == flagLeaf, id: r.id, pages: uint64(r.length / pageSize)}
+	n := &node{leaf: r.flags == flagLeaf, pages: uint64(r.length / pageSize)}
 	table := int64(pageHeader + r.count*elemBytes)
 	if table > r.length {
 		return nil, fmt.Errorf("%w: page %d has %d elements, which do not fit", errPage, r.id, r.count)
