@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -29,7 +30,6 @@ type assembler struct {
 	tally session.Tally
 
 	begun map[stream]*openFrame // streams in the middle of a frame
-	spare *openFrame            // reused for the next frame, may be nil
 	heads int                   // bytes of all heads
 	most  uint64                // maximum number of parts of a frame
 
@@ -39,7 +39,6 @@ type assembler struct {
 	name  uint64 // bucket of seg
 	out   batch
 	batch uint64 // counts the batches
-	join  []byte
 }
 
 const (
@@ -101,10 +100,7 @@ func (a *assembler) begin() {
 func (a *assembler) current(s stream, form tap.Form, flags uint8) *openFrame {
 	c := a.begun[s]
 	if c == nil {
-		if c = a.spare; c == nil {
-			c = new(openFrame)
-		}
-		*c, a.spare = openFrame{stream: s, form: form, pieces: c.pieces[:0]}, nil
+		c = &openFrame{stream: s, form: form}
 		c.Torn = flags&pieceMore != 0 // its beginning is missing
 	}
 	c.Torn = c.Torn || flags&pieceTorn != 0
@@ -117,7 +113,6 @@ func (a *assembler) keep(c *openFrame, mid bool) {
 		a.begun[c.stream] = c
 	} else {
 		delete(a.begun, c.stream)
-		a.spare = c
 	}
 }
 
@@ -179,12 +174,9 @@ func (a *assembler) append(r *record, pieces ...[]byte) {
 	r.Seq = a.st.NextSeq
 	if !a.open {
 		a.seg.reset(r.Seq, r.At)
-		a.open, a.put, a.name = true, 0, r.Seq
-		for i := len(a.out.values) - 1; i >= 0; i-- { // one bucket per commit
-			if v := &a.out.values[i]; !v.part {
-				a.name = v.bucket
-				break
-			}
+		a.open, a.put = true, 0
+		if !slices.ContainsFunc(a.out.values, func(v value) bool { return !v.part }) { // one bucket per commit
+			a.name = r.Seq
 		}
 	}
 	a.seg.add(r, pieces...)
@@ -249,11 +241,7 @@ func (a *assembler) count(r *record, c *openFrame) {
 	case c.Parts.Count == 0 && len(c.pieces) == 1:
 		f.Raw = c.pieces[0]
 	default:
-		a.join = append(a.join[:0], c.head...)
-		for _, p := range c.pieces {
-			a.join = append(a.join, p...)
-		}
-		f.Raw = a.join
+		f.Raw = bytes.Join(append([][]byte{c.head}, c.pieces...), nil)
 	}
 	a.tally.Add(&f)
 }
@@ -269,12 +257,9 @@ func (a *assembler) flush(c *openFrame) {
 		c.split = true
 		return
 	}
-	a.join = a.join[:0]
-	for _, p := range c.pieces {
-		a.join = append(a.join, p...)
-	}
-	a.remember(c, a.join)
-	a.part(c, a.join)
+	part := bytes.Join(c.pieces, nil)
+	a.remember(c, part)
+	a.part(c, part)
 	c.pieces, c.bytes = c.pieces[:0], 0
 }
 
