@@ -159,9 +159,8 @@ func BenchmarkCut(b *testing.B) {
 	must(b, err)
 	upstream, err := cfg.checkUpstream()
 	must(b, err)
-	n := uint64(0)
-	s := &site{rec: tap.Guard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr), number: func() uint64 { n++; return n }}
-	tr := &traffic{site: s, local: "127.0.0.1"}
+	s := &Tap{rec: tap.Guard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr)}
+	tr := &traffic{Tap: s, local: "127.0.0.1"}
 	up, down := upLane{traffic: tr}, downLane{traffic: tr}
 	request := []byte("POST /mcp HTTP/1.1\r\nHost: " + pureTap + "\r\nAuthorization: Bearer abc\r\nAccept: application/json, text/event-stream\r\n" +
 		"Content-Type: application/json\r\nMcp-Session-Id: 4f1c\r\nContent-Length: 500\r\n\r\n" + string(text(500)))

@@ -32,7 +32,7 @@ const (
 	pureUp  = "127.0.0.1:40002"
 )
 
-func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
+func newSite(t testing.TB, rec *memory, change func(*Config)) *Tap {
 	t.Helper()
 	u, err := url.Parse("http://" + pureUp + "/mcp")
 	must(t, err)
@@ -47,11 +47,9 @@ func newSite(t testing.TB, rec *memory, change func(*Config)) *site {
 	must(t, err)
 	extra, names, err := cfg.extra()
 	must(t, err)
-	n := uint64(0)
-	return &site{
+	return &Tap{
 		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
 		hosts: cfg.names(upstream, addr), extra: extra, extraNames: names, rewriteAuth: cfg.RewriteAuth,
-		number: func() uint64 { n++; return n },
 	}
 }
 
@@ -62,8 +60,8 @@ func newLanes(t testing.TB, change func(*Config), cut func(int) int) *lanes {
 	return l
 }
 
-func (l *lanes) connect(s *site) {
-	tr := &traffic{site: s, local: "127.0.0.1"}
+func (l *lanes) connect(s *Tap) {
+	tr := &traffic{Tap: s, local: "127.0.0.1"}
 	l.up, l.down = upLane{traffic: tr}, downLane{traffic: tr}
 	l.later, l.over = nil, false
 }
@@ -175,7 +173,7 @@ func replay(t *testing.T, k *rawtalk.Talk, cut func(int) int) string {
 			l.server(rawtalk.Expand(t, st.Text, pureUp, pureTap, pureUp))
 		case st.Verb == "client again":
 			finish(byClient, true)
-			l.connect(l.up.site)
+			l.connect(l.up.Tap)
 			ended = false
 		case strings.HasSuffix(st.Verb, "close"), strings.HasSuffix(st.Verb, "rst"):
 			by, how, _ := strings.Cut(st.Verb, " ")

@@ -27,7 +27,6 @@ const maxAfter = 4 << 20
 // There is one goroutine for each direction.
 type conn struct {
 	traffic
-	tap    *Tap
 	client wire
 	server wire // once it is dialed
 	dialed bool
@@ -59,12 +58,12 @@ type conn struct {
 }
 
 func (t *Tap) newConn(c net.Conn) *conn {
-	k := &conn{tap: t, client: wire{Conn: c, socket: c}, downDone: make(chan struct{})}
+	k := &conn{client: wire{Conn: c, socket: c}, downDone: make(chan struct{})}
 	local, _, err := net.SplitHostPort(c.LocalAddr().String())
 	if err != nil {
 		local = ""
 	}
-	k.site, k.traffic.conn, k.local = &t.site, t.conns.Add(1), local
+	k.Tap, k.traffic.conn, k.local = t, t.conns.Add(1), local
 	k.up.traffic, k.down.traffic = &k.traffic, &k.traffic
 	return k
 }
@@ -147,13 +146,13 @@ var headTime = time.Minute
 
 // secure does the TLS handshake if the tap listens with TLS.
 func (c *conn) secure() error {
-	if c.tap.serverTLS == nil {
+	if c.serverTLS == nil {
 		return nil
 	}
 	c.stopping.Lock()
-	c.client = c.client.wrapped(tls.Server, c.tap.serverTLS)
+	c.client = c.client.wrapped(tls.Server, c.serverTLS)
 	c.stopping.Unlock()
-	return c.client.handshake(c.tap.ctx)
+	return c.client.handshake(c.ctx)
 }
 
 // take forwards a chunk from the client.
@@ -231,7 +230,7 @@ func (c *conn) wasReset() bool {
 // reach dials the server and starts its lane. At that time a request has been read
 // as far as possible, so that there can be a response to a failure.
 func (c *conn) reach() bool {
-	server, err := c.tap.dial(c.tap.ctx)
+	server, err := c.dial(c.ctx)
 	if err != nil {
 		c.mute.Store(true)
 		c.unreachable(err)

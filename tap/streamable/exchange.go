@@ -67,7 +67,7 @@ func (s *side) note(text string) { s.notes = appendNew(s.notes, text) }
 
 // traffic is the state shared by the two lanes of a connection.
 type traffic struct {
-	*site
+	*Tap
 	conn uint64
 	// local is the IP address that the client connected to.
 	local string
@@ -81,7 +81,7 @@ type traffic struct {
 
 // newExchange numbers a request whose first byte arrived at a time.
 func (tr *traffic) newExchange(at time.Time) *exchange {
-	return &exchange{n: tr.number(), began: at}
+	return &exchange{n: tr.exchanges.Add(1), began: at}
 }
 
 // enqueue adds an exchange to the queue of responses.

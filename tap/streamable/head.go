@@ -21,12 +21,8 @@ const (
 )
 
 // headLimit returns the size limit of a head, given the number of incomplete ones.
-func (s *site) headLimit() int {
-	conns := 1
-	if s.heads != nil {
-		conns = max(1, int(s.heads.Load()))
-	}
-	return max(leastHead, min(maxHead, maxHeads/conns))
+func (t *Tap) headLimit() int {
+	return max(leastHead, min(maxHead, maxHeads/max(1, int(t.heads.Load()))))
 }
 
 // A headScan finds the end of a head, or of the trailer fields of a chunked

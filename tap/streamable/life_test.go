@@ -183,7 +183,7 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 			s.tap.mu.Lock()
 			for k := range s.tap.open { // what cannot happen
 				if side == "up" {
-					k.up.sink.site = nil
+					k.up.sink.Tap = nil
 				} else {
 					k.down.ex = nil
 				}

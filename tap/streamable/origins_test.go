@@ -3,13 +3,12 @@ package streamable
 import (
 	"net"
 	"net/url"
-	"sync/atomic"
 	"testing"
 )
 
 // A page that was allowed may use what the tap adds, and so may the tap's own.
 func TestAllowedOrigins(t *testing.T) {
-	u := &upLane{traffic: &traffic{site: &site{
+	u := &upLane{traffic: &traffic{Tap: &Tap{
 		extra: "X-Api-Key: 1\r\n", origins: []string{"http://localhost:6274", "https://Inspector.example/"},
 		hosts: hosts{own: origin{"http", "127.0.0.1", "8080"}},
 	}}}
@@ -28,7 +27,7 @@ func TestAllowedOrigins(t *testing.T) {
 // The unfinished heads of many connections share what may be held.
 func TestHeadsShareTheirMemory(t *testing.T) {
 	for conns, want := range map[int64]int{0: maxHead, 1: maxHead, 64: maxHead, 128: maxHead / 2, 300: maxHeads / 300, 1 << 20: leastHead} {
-		s := &site{heads: new(atomic.Int64)}
+		s := new(Tap)
 		s.heads.Store(conns)
 		if got := s.headLimit(); got != want {
 			t.Errorf("beside %d connections a head may have %d bytes, want %d", conns, got, want)

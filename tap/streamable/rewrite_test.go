@@ -29,7 +29,7 @@ func TestSwapOrigin(t *testing.T) {
 }
 
 func TestSwapMetadata(t *testing.T) {
-	tr := &traffic{site: &site{hosts: hosts{upstream: origin{"http", "u", "80"}}}}
+	tr := &traffic{Tap: &Tap{hosts: hosts{upstream: origin{"http", "u", "80"}}}}
 	for raw, want := range map[string]string{
 		`Bearer resource_metadata="http://u/x"`:                  `Bearer resource_metadata="http://tap/x"`,
 		`Bearer Resource_Metadata=http://u/x, scope="http://u/"`: `Bearer Resource_Metadata=http://tap/x, scope="http://u/"`,

@@ -11,7 +11,7 @@ import (
 // receives the bytes of the body without their transfer coding, piece by piece, and
 // decodes content codings and splits events for the recorder.
 type sink struct {
-	*site
+	*Tap
 	ex   *exchange
 	lane tap.Lane
 	side *side
@@ -31,7 +31,7 @@ type sink struct {
 
 // newSink returns a sink for the body after a head.
 func (tr *traffic) newSink(ex *exchange, lane tap.Lane, h *head) *sink {
-	s := &sink{site: tr.site, ex: ex, lane: lane, side: &ex.up, form: tap.FormBody}
+	s := &sink{Tap: tr.Tap, ex: ex, lane: lane, side: &ex.up, form: tap.FormBody}
 	if lane == tap.ToClient {
 		s.side = &ex.down
 		if mediaType(h) == "text/event-stream" {

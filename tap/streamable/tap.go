@@ -16,14 +16,27 @@ import (
 
 // A Tap forwards the traffic of one server.
 type Tap struct {
-	site
+	rec       tap.Recorder
+	warn      func(string)
 	listener  net.Listener
 	upstream  *url.URL
 	proxy     func(*url.URL) (*url.URL, error)
 	clientTLS *tls.Config
 	serverTLS *tls.Config // nil without TLS
+	hosts     hosts
+	// extra has the lines that are added to each request head, and extraNames
+	// their names. The values are never recorded.
+	extra      string
+	extraNames []string
+	// origins are the origins of web pages that may use extra.
+	origins     []string
+	rewriteAuth bool
+	// keepSecrets reports that bytes that are not HTTP, which may have credentials, are
+	// recorded instead of counted.
+	keepSecrets bool
 
-	conns, exchanges atomic.Uint64
+	conns, exchanges atomic.Uint64 // the numbers of the last ones
+	heads            atomic.Int64  // number of connections whose head is incomplete
 
 	ctx    context.Context // done when the tap is closed
 	cancel context.CancelFunc
@@ -53,20 +66,17 @@ func New(cfg Config) (*Tap, error) {
 		return nil, fmt.Errorf("the server's URL %s is the tap's own address: give it that of the server", cfg.Upstream.Redacted())
 	}
 	t := &Tap{
+		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
 		listener: listener, upstream: cfg.Upstream, proxy: cfg.Proxy,
 		clientTLS: tlsFor(cfg.ClientTLS, upstream.host),
-		open:      map[*conn]struct{}{},
+		hosts:     names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
+		rewriteAuth: cfg.RewriteAuth,
+		open:        map[*conn]struct{}{},
 	}
 	if cfg.ServerTLS != nil {
 		t.serverTLS = tlsFor(cfg.ServerTLS, "")
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	t.site = site{
-		rec: tap.Guard(cfg.Recorder, cfg.Warn), warn: cfg.Warn, keepSecrets: cfg.KeepSecrets,
-		hosts: names, extra: extra, extraNames: extraNames, origins: cfg.AllowOrigins,
-		rewriteAuth: cfg.RewriteAuth, heads: new(atomic.Int64),
-		number: func() uint64 { return t.exchanges.Add(1) },
-	}
 	return t, nil
 }
 
