@@ -138,7 +138,6 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	if h.given != "" {
 		h.own.host = h.given
 	}
-	h.ownURL, h.upstreamURL, h.upstreamName = h.own.String(), upstream.String(), upstream.authority()
 	return h
 }
 

@@ -248,7 +248,7 @@ func (c *conn) reach() bool {
 
 // unreachable sends the response for a server that cannot be reached.
 func (c *conn) unreachable(err error) {
-	why := "the server at " + c.hosts.upstreamURL + " could not be reached: " + err.Error()
+	why := "the server at " + c.hosts.upstream.String() + " could not be reached: " + err.Error()
 	c.lost(byTap, why)
 	first := c.first()
 	if first != nil && first == c.up.ex && c.up.state == upBody {

@@ -84,7 +84,7 @@ func (d *downLane) step(at time.Time) {
 // closes an idle connection.
 func (d *downLane) unasked(at time.Time) {
 	ex := d.newExchange(at)
-	ex.origin = d.hosts.ownURL
+	ex.origin = d.hosts.own.String()
 	ex.up.over, ex.up.complete = true, true
 	ex.down.note("the server answered without a request")
 	d.enqueue(ex)

@@ -52,9 +52,6 @@ type hosts struct {
 	// more are other names of the tap, with or without a port.
 	more     []string
 	upstream origin
-	// ownURL and upstreamURL are the two origins as in a URL, upstreamName
-	// is the second one as in a Host header.
-	ownURL, upstreamURL, upstreamName string
 }
 
 // isOwn reports whether a Host names the tap. It must then be replaced by that of the

@@ -20,9 +20,9 @@ func (tr *traffic) rewrote(ex *exchange, what, before, after string) {
 // that of the upstream.
 func (tr *traffic) requestEdits(ex *exchange, h *head, line requestLine) []edit {
 	var edits []edit
-	name := tr.hosts.upstreamName
+	name := tr.hosts.upstream.authority()
 	if authority, rest, ok := absoluteTarget(line.target); ok && tr.hosts.isOwn(authority, tr.local) {
-		target := tr.hosts.upstreamURL + rest
+		target := tr.hosts.upstream.String() + rest
 		from := len(line.method) + 1
 		edits = append(edits, edit{from, from + len(line.target), target})
 		tr.rewrote(ex, "target", line.target, target)

@@ -95,7 +95,7 @@ func (t *Tap) Addr() net.Addr { return t.listener.Addr() }
 // fails.
 func (t *Tap) Serve() error {
 	t.rec.Event(0, tap.Event{Name: tap.EventStart, Transport: "http", Listen: t.Addr().String(),
-		Upstream: t.hosts.upstreamURL, KeepsSecrets: t.keepSecrets})
+		Upstream: t.hosts.upstream.String(), KeepsSecrets: t.keepSecrets})
 	var pause time.Duration
 	for {
 		c, err := t.listener.Accept()

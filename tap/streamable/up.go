@@ -130,7 +130,7 @@ func (u *upLane) request() {
 	line, ok, _ := parseRequestLine(h.first)
 	ex := u.newExchange(u.began)
 	u.ex = ex
-	ex.method, ex.target, ex.origin = line.method, line.target, u.hosts.ownURL
+	ex.method, ex.target, ex.origin = line.method, line.target, u.hosts.own.String()
 	u.rec.Event(ex.n, tap.Event{Name: tap.EventRequest, Conn: u.conn, Proto: line.proto, Method: line.method,
 		Target: toText(line.target), Header: textFields(h.fields)})
 	kind, length, refused := u.judge(&h, line, ok)
