@@ -7,15 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An answer is a response of the tap itself. The connection ends with
-// it.
-type answer struct {
-	status int
-	reason string
-	text   string
-}
-
-// reasons are the reason phrases of these responses.
+// reasons are the reason phrases of the responses of the tap itself. The connection ends
+// with them.
 var reasons = map[int]string{
 	400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 431: "Request Header Fields Too Large", 502: "Bad Gateway",
 }
@@ -30,8 +23,7 @@ func (tr *traffic) setOwn(ex *exchange, why *refusal) {
 		text = "the request was refused: " + text
 		ex.up.over, ex.up.complete = true, true
 	}
-	ex.own = &answer{why.status, reasons[why.status], "mcptap: " + text + "\n"}
-	ex.by, ex.why = byTap, text
+	ex.own, ex.by, ex.why = why.status, byTap, text
 	if !ex.down.over && !slices.Contains(tr.queue, ex) {
 		tr.queue = append(tr.queue, ex)
 	}
@@ -40,23 +32,23 @@ func (tr *traffic) setOwn(ex *exchange, why *refusal) {
 // answer records the response of the tap to an exchange, ends the exchange and returns the
 // bytes for the client.
 func (tr *traffic) answer(ex *exchange) []byte {
-	a := ex.own
+	text := "mcptap: " + ex.why + "\n"
 	fields := [][2]string{
 		{"Content-Type", "text/plain; charset=utf-8"},
-		{"Content-Length", fmt.Sprint(len(a.text))},
+		{"Content-Length", fmt.Sprint(len(text))},
 		{"Connection", "close"},
 	}
-	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", a.status, a.reason)
+	out := fmt.Appendf(nil, "HTTP/1.1 %d %s\r\n", ex.own, reasons[ex.own])
 	for _, f := range fields {
 		out = fmt.Appendf(out, "%s: %s\r\n", f[0], f[1])
 	}
 	out = append(out, "\r\n"...)
 	tr.rec.Event(ex.n, tap.Event{Name: tap.EventResponse, By: byTap, Proto: "HTTP/1.1",
-		Status: a.status, Reason: a.reason, Header: fields})
+		Status: ex.own, Reason: reasons[ex.own], Header: fields})
 	if ex.method != "HEAD" {
-		out = append(out, a.text...)
-		tr.rec.Piece(ex.n, tap.ToClient, tap.FormBody, []byte(a.text), true)
-		ex.down.bytes = uint64(len(a.text))
+		out = append(out, text...)
+		tr.rec.Piece(ex.n, tap.ToClient, tap.FormBody, []byte(text), true)
+		ex.down.bytes = uint64(len(text))
 	}
 	tr.responseOver(ex, true)
 	return out

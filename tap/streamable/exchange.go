@@ -36,8 +36,9 @@ type exchange struct {
 
 	// The following fields are guarded by traffic.mu.
 
-	// own is the response of the tap to a request that is not forwarded.
-	own *answer
+	// own is the status of the response of the tap to a request that is not forwarded, or
+	// 0. Its text is why.
+	own int
 	// answering reports that the response has begun.
 	answering bool
 	// by and why describe how the exchange was aborted.
@@ -107,7 +108,7 @@ func (tr *traffic) answering() *exchange {
 func (tr *traffic) pending() *exchange {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if len(tr.queue) > 0 && tr.queue[0].own != nil && !tr.queue[0].answering {
+	if len(tr.queue) > 0 && tr.queue[0].own != 0 && !tr.queue[0].answering {
 		return tr.queue[0]
 	}
 	return nil
@@ -140,7 +141,7 @@ func (tr *traffic) hangUp() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock() // held while recording, so that the end of the exchange comes later
 	for _, ex := range tr.queue {
-		if ex.method != "" && ex.own == nil && !ex.changed() {
+		if ex.method != "" && ex.own == 0 && !ex.changed() {
 			tr.rec.Event(ex.n, tap.Event{Name: tap.EventHangUp, By: byClient})
 		}
 	}

@@ -229,7 +229,7 @@ func (u *upLane) endRequest() {
 		return
 	}
 	u.requestOver(ex, true)
-	if ex.own != nil {
+	if ex.own != 0 {
 		u.state = upRefused // nothing follows the response of the tap
 	}
 }
@@ -259,7 +259,7 @@ func (u *upLane) resume() {
 func (u *upLane) refuse(why *refusal) {
 	u.sink.close(false)
 	ex := u.ex
-	if ex.own != nil { // it has its response
+	if ex.own != 0 { // it has its response
 		u.giveUp()
 		return
 	}
