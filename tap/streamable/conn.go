@@ -97,8 +97,7 @@ func (c *conn) serveUp() {
 		c.lost(byClient, "did not speak TLS as expected: "+err.Error())
 		return
 	}
-	var room room
-	defer room.free()
+	buf := make([]byte, smallRead)
 	waits := false      // whether it waits for the rest of a head
 	var began time.Time // when that head began
 	defer func() {
@@ -107,10 +106,10 @@ func (c *conn) serveUp() {
 		}
 	}()
 	for {
-		chunk, err := room.read(&c.client)
-		if len(chunk) > 0 {
-			c.take(chunk)
-			room.adapt(len(chunk))
+		n, err := c.client.Read(buf)
+		if n > 0 {
+			c.take(buf[:n])
+			buf = grown(buf, n)
 		}
 		if waits && errors.Is(err, os.ErrDeadlineExceeded) {
 			c.up.lateHead()
@@ -323,15 +322,14 @@ func (c *conn) clientEnded(err error) {
 func (c *conn) serveDown() {
 	defer close(c.downDone)
 	debug.SetPanicOnFault(true)
-	var room room
-	defer room.free()
+	buf := make([]byte, smallRead)
 	for {
-		chunk, err := room.read(&c.server)
-		if len(chunk) > 0 {
-			if !c.give(chunk) {
+		n, err := c.server.Read(buf)
+		if n > 0 {
+			if !c.give(buf[:n]) {
 				return
 			}
-			room.adapt(len(chunk))
+			buf = grown(buf, n)
 		}
 		if err != nil {
 			c.serverEnded(err)

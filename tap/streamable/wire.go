@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -99,61 +98,18 @@ func ended(err error) (how string, broken bool) {
 	return "was lost (" + err.Error() + ")", true
 }
 
-// The sizes of reads. Most connections are idle most of the time, so they begin
-// with a small buffer, which is replaced by a large one if a read fills it.
+// The sizes of reads. Most connections are idle most of the time, so they begin with a
+// small buffer.
 const (
 	smallRead = 8 << 10
 	largeRead = 64 << 10
-	// calm is the number of small reads after which the large
-	// buffer is released.
-	calm = 16
 )
 
-var (
-	smallRooms = sync.Pool{New: func() any { b := make([]byte, smallRead); return &b }}
-	largeRooms = sync.Pool{New: func() any { b := make([]byte, largeRead); return &b }}
-)
-
-// A room is the read buffer of one direction.
-type room struct {
-	buf   *[]byte
-	large bool
-	small int // number of consecutive small reads
-}
-
-// read reads the available bytes into memory that is valid until the next read.
-func (r *room) read(src io.Reader) ([]byte, error) {
-	if r.buf == nil {
-		r.buf = smallRooms.Get().(*[]byte)
+// grown returns the buffer for the next read after one of n bytes: a large one, if that
+// filled the small one.
+func grown(buf []byte, n int) []byte {
+	if n == smallRead && len(buf) == smallRead {
+		return make([]byte, largeRead)
 	}
-	n, err := src.Read(*r.buf)
-	return (*r.buf)[:n], err
-}
-
-// adapt chooses the buffer for the next read after one of n bytes.
-func (r *room) adapt(n int) {
-	switch {
-	case !r.large && n == smallRead:
-		r.free()
-		r.buf, r.large = largeRooms.Get().(*[]byte), true
-	case r.large && n > smallRead:
-		r.small = 0
-	case r.large:
-		if r.small++; r.small >= calm {
-			r.free()
-		}
-	}
-}
-
-// free releases the buffer.
-func (r *room) free() {
-	if r.buf == nil {
-		return
-	}
-	if r.large {
-		largeRooms.Put(r.buf)
-	} else {
-		smallRooms.Put(r.buf)
-	}
-	*r = room{}
+	return buf
 }
