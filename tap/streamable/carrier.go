@@ -17,15 +17,8 @@ type carrier struct {
 	held     []byte
 }
 
-// roomy is the maximum size of a buffer that a carrier keeps for its next chunk.
-const roomy = 16 << 10
-
 func (c *carrier) begin(chunk []byte) {
-	c.chunk, c.done, c.from, c.to = chunk, 0, 0, 0
-	if cap(c.out) > roomy {
-		c.out = nil
-	}
-	c.out = c.out[:0]
+	c.chunk, c.done, c.from, c.to, c.out = chunk, 0, 0, 0, nil
 }
 
 // left returns the bytes that the cutter has not read.
@@ -54,9 +47,7 @@ func (c *carrier) release() { c.releaseAs(c.held) }
 func (c *carrier) releaseAs(b []byte) {
 	c.settle()
 	c.out = append(c.out, b...)
-	if c.held = c.held[:0]; cap(c.held) > roomy {
-		c.held = nil
-	}
+	c.held = nil
 }
 
 // drop discards the held bytes and the rest of the chunk.

@@ -69,7 +69,6 @@ type wsCut struct {
 	in    bool // in the payload of the frame
 	// message reports that a fragmented message is incomplete.
 	message bool
-	clear   []byte // unmasked payload
 }
 
 // A wsFrame is the header of a frame.
@@ -190,7 +189,7 @@ func (w *wsCut) begin() error {
 func (w *wsCut) payload(p []byte) {
 	f := &w.frame
 	if f.masked {
-		p = w.unmask(p)
+		p = f.unmask(p)
 	}
 	switch {
 	case f.control():
@@ -202,17 +201,13 @@ func (w *wsCut) payload(p []byte) {
 	}
 }
 
-func (w *wsCut) unmask(p []byte) []byte {
-	w.clear = w.clear[:0]
-	if cap(w.clear) > roomy {
-		w.clear = nil
-	}
-	f := &w.frame
-	for _, c := range p {
-		w.clear = append(w.clear, c^f.mask[f.at&3])
+func (f *wsFrame) unmask(p []byte) []byte {
+	clear := make([]byte, len(p))
+	for i, c := range p {
+		clear[i] = c ^ f.mask[f.at&3]
 		f.at++
 	}
-	return w.clear
+	return clear
 }
 
 // end ends the frame, and the message if this was its last frame.
