@@ -35,7 +35,7 @@ func FuzzRequestsAreReadAsOthersDo(f *testing.F) {
 		}
 		l := newLanes(t, func(c *Config) { c.KeepSecrets = true }, ways["whole"](0))
 		l.client(in)
-		refused := l.up.state == upRefused
+		refused := l.up.state == stateOwn
 		l.end(byClient, true)
 		var ours []tap.Event
 		for _, e := range l.rec.events(tap.EventRequest) {

@@ -161,7 +161,7 @@ func BenchmarkCut(b *testing.B) {
 	must(b, err)
 	s := &Tap{rec: tap.Guard(record.NewMasker([]byte("a key"), nil, new(till)), nil), hosts: cfg.names(upstream, addr)}
 	tr := &traffic{Tap: s, local: "127.0.0.1"}
-	up, down := upLane{traffic: tr}, downLane{traffic: tr}
+	up, down := upLane{lane: lane{traffic: tr, name: tap.ToServer}}, downLane{lane: lane{traffic: tr, name: tap.ToClient}}
 	request := []byte("POST /mcp HTTP/1.1\r\nHost: " + pureTap + "\r\nAuthorization: Bearer abc\r\nAccept: application/json, text/event-stream\r\n" +
 		"Content-Type: application/json\r\nMcp-Session-Id: 4f1c\r\nContent-Length: 500\r\n\r\n" + string(text(500)))
 	response := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 500\r\n\r\n" + string(text(500)))

@@ -62,7 +62,7 @@ func newLanes(t testing.TB, change func(*Config), cut func(int) int) *lanes {
 
 func (l *lanes) connect(s *Tap) {
 	tr := &traffic{Tap: s, local: "127.0.0.1"}
-	l.up, l.down = upLane{traffic: tr}, downLane{traffic: tr}
+	l.up, l.down = upLane{lane: lane{traffic: tr, name: tap.ToServer}}, downLane{lane: lane{traffic: tr, name: tap.ToClient}}
 	l.later, l.over = nil, false
 }
 
@@ -70,8 +70,8 @@ var noon = time.Unix(0, 0)
 
 func (l *lanes) client(p []byte) {
 	l.later = append(l.later, p...)
-	for len(l.later) > 0 && !l.over && l.up.state != upRefused {
-		if l.up.state == upWaiting {
+	for len(l.later) > 0 && !l.over && l.up.state != stateOwn {
+		if l.up.state == stateWaiting {
 			if !isClosed(l.up.ex.decided) {
 				return
 			}
@@ -80,8 +80,8 @@ func (l *lanes) client(p []byte) {
 		n := l.cut(len(l.later))
 		// The chunk's memory is used again, as a connection's is.
 		chunk := bytes.Clone(l.later[:n])
-		out, rest := l.up.feed(chunk, noon)
-		l.toUp = append(l.toUp, out...)
+		l.toUp = append(l.toUp, l.up.feed(chunk, noon)...)
+		rest := l.up.left()
 		for i := range chunk {
 			if i < len(chunk)-len(rest) {
 				chunk[i] = '#'
@@ -93,7 +93,7 @@ func (l *lanes) client(p []byte) {
 }
 
 func (l *lanes) server(p []byte) {
-	for len(p) > 0 && l.down.state != downOwn {
+	for len(p) > 0 && l.down.state != stateOwn {
 		n := l.cut(len(p))
 		chunk := bytes.Clone(p[:n])
 		l.toDwn = append(l.toDwn, l.down.feed(chunk, noon)...)
@@ -277,7 +277,7 @@ func FuzzTraffic(f *testing.F) {
 		if len(whole.rec.events("rewrite")) > 0 {
 			return
 		}
-		if !bytes.HasPrefix(up, whole.toUp) || len(whole.toUp) < len(up) && whole.up.state != upRefused && len(whole.later) == 0 {
+		if !bytes.HasPrefix(up, whole.toUp) || len(whole.toUp) < len(up) && whole.up.state != stateOwn && len(whole.later) == 0 {
 			t.Errorf("the server got\n%q of\n%q", whole.toUp, up)
 		}
 		if !bytes.HasPrefix(down, whole.toDwn) || len(whole.toDwn) < len(down) && !whole.over {

@@ -48,10 +48,8 @@ type conn struct {
 	// relayed reports that the client has the end of the server's bytes.
 	relayed atomic.Bool
 	// late is how many bytes may still be recorded of the request that got a 502.
-	late int
-	// blindUp and blindDown report that a cutter failed, see cutUp.
-	blindUp, blindDown bool
-	warned             sync.Once
+	late   int
+	warned sync.Once
 
 	stopping sync.Mutex
 	stopped  bool
@@ -64,7 +62,8 @@ func (t *Tap) newConn(c net.Conn) *conn {
 		local = ""
 	}
 	k.Tap, k.traffic.conn, k.local = t, t.conns.Add(1), local
-	k.up.traffic, k.down.traffic = &k.traffic, &k.traffic
+	k.up.lane = lane{traffic: &k.traffic, name: tap.ToServer}
+	k.down.lane = lane{traffic: &k.traffic, name: tap.ToClient}
 	return k
 }
 
@@ -120,7 +119,7 @@ func (c *conn) serveUp() {
 			c.clientEnded(err)
 			return
 		}
-		within := c.up.state == upHead
+		within := c.up.state == stateHead
 		switch {
 		case within && !waits:
 			c.heads.Add(1)
@@ -131,7 +130,7 @@ func (c *conn) serveUp() {
 			c.client.expire(headTime)
 		case waits && !within:
 			c.heads.Add(-1)
-			if c.up.state != upRefused && c.late == 0 {
+			if c.up.state != stateOwn && c.late == 0 {
 				_ = c.client.socket.SetReadDeadline(time.Time{})
 			}
 		}
@@ -161,11 +160,11 @@ func (c *conn) take(chunk []byte) {
 		return
 	}
 	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
-		out, rest := c.cutUp(chunk, at)
-		c.tell(out)
+		c.tell(c.cut(&c.up.lane, c.up.feed, chunk, at))
+		rest := c.up.left()
 		switch {
 		case c.mute.Load():
-		case c.up.state == upRefused:
+		case c.up.state == stateOwn:
 			c.mute.Store(true)
 			c.speakOwn(c.up.refused)
 		case len(rest) > 0:
@@ -181,12 +180,12 @@ func (c *conn) take(chunk []byte) {
 func (c *conn) takeLate(chunk []byte) {
 	c.late = max(0, c.late-len(chunk))
 	if c.late > 0 {
-		c.cutUp(chunk, time.Now())
+		c.cut(&c.up.lane, c.up.feed, chunk, time.Now())
 	}
 	switch {
-	case c.late > 0 && c.up.state == upBody:
+	case c.late > 0 && c.up.state == stateBody:
 		return
-	case c.up.state == upBody:
+	case c.up.state == stateBody:
 		c.up.ex.up.note("the rest of the request was not recorded")
 	}
 	c.late = 0
@@ -250,7 +249,7 @@ func (c *conn) unreachable(err error) {
 	why := "the server at " + c.hosts.upstream.String() + " could not be reached: " + err.Error()
 	c.lost(byTap, why)
 	first := c.first()
-	if first != nil && first == c.up.ex && c.up.state == upBody {
+	if first != nil && first == c.up.ex && c.up.state == stateBody {
 		c.late = maxAfter
 	} else {
 		c.up.giveUp()
@@ -345,7 +344,7 @@ func (c *conn) give(chunk []byte) bool {
 	if c.silent {
 		return true
 	}
-	out := c.cutDown(chunk, time.Now())
+	out := c.cut(&c.down.lane, c.down.feed, chunk, time.Now())
 	if len(out) > 0 {
 		if _, err := c.client.Write(out); err != nil {
 			how, _ := ended(err)

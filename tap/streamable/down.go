@@ -7,18 +7,6 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A downState is the kind of data that the server is sending.
-type downState uint8
-
-const (
-	downBetween downState = iota // nothing
-	downHead                     // head of a response
-	downBody                     // body of a response
-	downSocket                   // a WebSocket
-	downRaw                      // unreadable data
-	downOwn                      // discarded data: the tap responds itself
-)
-
 var (
 	errNoResponse = errors.New("the server's answer is not HTTP/1")
 	errLongHead   = errors.New("the head of the response is too long")
@@ -28,20 +16,12 @@ var (
 // A downLane splits the bytes of the server into responses, as [upLane] does with
 // requests.
 type downLane struct {
-	*traffic
-	carrier
-	state downState
-	scan  headScan
-	began time.Time // when the first byte of the head arrived
-	start []byte    // first bytes of the head, to recognize it
-	ex    *exchange // exchange of the current response, nil between responses
-	body  bodyCut
-	sink  *sink
+	lane
+	start []byte // first bytes of the head, to recognize it
 	hold  *hold
-	ws    *wsCut
 }
 
-// feed reads a chunk and returns the bytes to forward, which are valid until the next feed.
+// feed reads a chunk and returns the bytes to forward.
 func (d *downLane) feed(chunk []byte, at time.Time) []byte {
 	d.begin(chunk)
 	for len(d.left()) > 0 {
@@ -53,29 +33,22 @@ func (d *downLane) feed(chunk []byte, at time.Time) []byte {
 func (d *downLane) step(at time.Time) {
 	p := d.left()
 	switch d.state {
-	case downBetween:
+	case stateBetween:
 		d.ex = d.answering()
 		if d.ex == nil {
 			d.unasked(at)
 		}
-		d.state, d.began, d.scan, d.start = downHead, at, headScan{}, d.start[:0]
-	case downHead:
+		d.state, d.began, d.scan, d.start = stateHead, at, headScan{}, d.start[:0]
+	case stateHead:
 		d.headPart(p)
-	case downBody:
+	case stateBody:
 		d.bodyPart(p)
-	case downSocket:
-		n, err := d.ws.write(p)
-		d.ex.down.bytes += uint64(n)
-		d.pass(n)
-		if err != nil {
-			d.ws.close()
-			d.turnRaw(err)
-		}
-	case downRaw:
-		d.ex.down.bytes += uint64(len(p))
-		d.unread(d.ex, &d.ex.down, tap.ToClient, p, d.ws == nil && !d.keepSecrets)
+	case stateSocket:
+		d.socket(p)
+	case stateRaw:
+		d.unread(p)
 		d.pass(len(p))
-	case downOwn:
+	case stateOwn:
 		d.drop()
 	}
 }
@@ -141,7 +114,7 @@ func (d *downLane) headDone(last []byte) {
 	default:
 		d.release()
 	}
-	if d.state == downBody && d.body.kind == noBody {
+	if d.state == stateBody && d.body.kind == noBody {
 		d.endResponse()
 	}
 }
@@ -157,12 +130,12 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 		Reason: toText(line.reason), Header: textFields(h.fields)})
 	edits = d.responseEdits(ex, &h)
 	if line.status < 200 && line.status != 101 {
-		d.state = downBetween // the final response follows
+		d.state = stateBetween // the final response follows
 		return edits, true
 	}
 	ex.down.first = d.began.Sub(ex.began)
 	d.changes(&h, line.status)
-	if d.state != downHead {
+	if d.state != stateHead {
 		d.decide(ex)
 		return edits, true
 	}
@@ -174,9 +147,9 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 		d.turnRaw(err)
 		return edits, true
 	}
-	d.state, d.body = downBody, bodyCut{kind: kind, left: length}
+	d.state, d.body = stateBody, bodyCut{kind: kind, left: length}
 	if kind != noBody {
-		d.sink = d.newSink(ex, tap.ToClient, &h)
+		d.sink = d.newSink(&h)
 	}
 	d.hold = d.wantsHold(ex, &h, line.status)
 	return edits, true
@@ -190,13 +163,12 @@ func (d *downLane) changes(h *head, status int) {
 		d.turnRaw(errUnasked101)
 	case status == 101:
 		if ex.ws = agreed(h); ex.ws != nil {
-			d.ws = d.newSocket(ex, &ex.down, tap.ToClient, ex.ws.freshDown)
-			d.state = downSocket
+			d.newSocket(ex.ws.freshDown)
 			return
 		}
-		ex.tunnel, d.state = true, downRaw
+		ex.tunnel, d.state = true, stateRaw
 	case ex.method == "CONNECT" && status < 300:
-		ex.tunnel, d.state = true, downRaw
+		ex.tunnel, d.state = true, stateRaw
 	}
 }
 
@@ -229,12 +201,10 @@ func (d *downLane) bodyPart(p []byte) {
 // endResponse ends a response.
 func (d *downLane) endResponse() {
 	ex := d.ex
-	d.sink.close(true)
-	d.trailer(&ex.down, &d.body)
-	d.ex, d.sink, d.state = nil, nil, downBetween
+	d.endBody()
 	d.responseOver(ex, true)
 	if d.pending() != nil {
-		d.state = downOwn
+		d.state = stateOwn
 	}
 }
 
@@ -243,8 +213,7 @@ func (d *downLane) endResponse() {
 func (d *downLane) unreadable(err error) {
 	d.turnRaw(err)
 	if len(d.held) > 0 {
-		d.ex.down.bytes += uint64(len(d.held))
-		d.unread(d.ex, &d.ex.down, tap.ToClient, d.held, !d.keepSecrets)
+		d.unread(d.held)
 		d.release()
 	}
 }
@@ -252,7 +221,7 @@ func (d *downLane) unreadable(err error) {
 // turnRaw lets everything pass unread from here on.
 func (d *downLane) turnRaw(err error) {
 	d.ex.down.note(err.Error())
-	d.sink, d.state = nil, downRaw
+	d.sink, d.state = nil, stateRaw
 }
 
 // end ends the lane. clean reports a proper end, in contrast to an aborted connection. It
@@ -260,21 +229,16 @@ func (d *downLane) turnRaw(err error) {
 func (d *downLane) end(clean bool) []byte {
 	d.begin(nil)
 	ex := d.ex
-	complete := clean && (d.state == downBody && d.body.kind == closeBody || d.state == downRaw && ex.tunnel)
+	complete := clean && (d.state == stateBody && d.body.kind == closeBody || d.state == stateRaw && ex.tunnel)
 	if d.hold != nil && complete {
 		d.decideHold(ex, true)
 	}
 	d.passAll()
 	if ex != nil {
-		if d.state == downHead && len(d.start) > 0 {
+		if d.state == stateHead && len(d.start) > 0 {
 			ex.down.note("the head of the response is incomplete")
 		}
-		d.sink.close(complete)
-		if d.ws != nil {
-			d.ws.close()
-			complete = d.ws.out.saw
-		}
-		d.responseOver(ex, complete)
+		d.responseOver(ex, d.endRest(complete))
 	}
 	d.ex, d.sink = nil, nil
 	d.responsesOver()
@@ -285,9 +249,9 @@ func (d *downLane) end(clean bool) []byte {
 // server.
 func (d *downLane) endless() bool {
 	switch d.state {
-	case downBody:
+	case stateBody:
 		return d.body.kind == closeBody
-	case downSocket, downRaw:
+	case stateSocket, stateRaw:
 		return true
 	}
 	return false

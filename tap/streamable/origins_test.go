@@ -8,10 +8,10 @@ import (
 
 // A page that was allowed may use what the tap adds, and so may the tap's own.
 func TestAllowedOrigins(t *testing.T) {
-	u := &upLane{traffic: &traffic{Tap: &Tap{
+	u := &upLane{lane: lane{traffic: &traffic{Tap: &Tap{
 		extra: "X-Api-Key: 1\r\n", origins: []string{"http://localhost:6274", "https://Inspector.example/"},
 		hosts: hosts{own: origin{"http", "127.0.0.1", "8080"}},
-	}}}
+	}}}}
 	for origin, want := range map[string]bool{
 		"http://127.0.0.1:8080": true, "http://localhost:8080": true, "http://localhost:6274": true, "https://inspector.example": true,
 		"http://localhost:6275": false, "https://127.0.0.1:8080": false, "https://localhost:6274": false, "http://inspector.example": false,

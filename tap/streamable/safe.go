@@ -8,37 +8,23 @@ import (
 // A cutter that panics must not stop the traffic. The lane then continues blind:
 // its bytes are forwarded without being recorded.
 
-// cutUp is like [upLane.feed] but forwards the bytes after a panic.
-func (c *conn) cutUp(chunk []byte, at time.Time) (out, rest []byte) {
-	if c.blindUp {
-		return chunk, nil
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			c.blindUp = true
-			c.up.passAll()
-			out, rest = c.up.finish(), nil
-			c.failed(v)
-		}
-	}()
-	return c.up.feed(chunk, at)
-}
-
-// cutDown is like [downLane.feed] but forwards the bytes after a panic.
-func (c *conn) cutDown(chunk []byte, at time.Time) (out []byte) {
-	if c.blindDown {
+// cut calls feed, which reads a chunk of a lane, but forwards the bytes after a panic.
+func (c *conn) cut(l *lane, feed func([]byte, time.Time) []byte, chunk []byte, at time.Time) (out []byte) {
+	if l.blind {
 		return chunk
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			c.blindDown = true
-			c.down.passAll()
-			out = c.down.finish()
+			l.blind = true
+			l.passAll()
+			out = l.finish()
 			c.failed(v)
-			c.letGo()
+			if l == &c.down.lane {
+				c.letGo()
+			}
 		}
 	}()
-	return c.down.feed(chunk, at)
+	return feed(chunk, at)
 }
 
 // letGo releases a client lane that waits for the protocol of the connection after
@@ -51,16 +37,14 @@ func (c *conn) letGo() {
 }
 
 // endUp ends the client lane and returns the remaining bytes to forward.
-func (c *conn) endUp() (out []byte) {
+func (c *conn) endUp() []byte {
 	defer func() {
-		if v := recover(); v != nil {
-			c.failed(v)
-		}
 		if ex := c.up.ex; ex != nil {
 			c.requestOver(ex, false)
 		}
 	}()
-	if c.blindUp {
+	defer c.catch()
+	if c.up.blind {
 		c.up.sink.close(false)
 		return nil
 	}
@@ -68,18 +52,21 @@ func (c *conn) endUp() (out []byte) {
 }
 
 // endDown ends the server lane and returns the remaining bytes to forward.
-func (c *conn) endDown(clean bool) (out []byte) {
-	defer func() {
-		if v := recover(); v != nil {
-			c.failed(v)
-		}
-		c.responsesOver()
-	}()
-	if c.blindDown {
+func (c *conn) endDown(clean bool) []byte {
+	defer c.responsesOver()
+	defer c.catch()
+	if c.down.blind {
 		c.down.sink.close(false)
 		return nil
 	}
 	return c.down.end(clean)
+}
+
+// catch is deferred around the end of a lane.
+func (c *conn) catch() {
+	if v := recover(); v != nil {
+		c.failed(v)
+	}
 }
 
 // failed reports the failure of a cutter.

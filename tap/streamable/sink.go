@@ -30,13 +30,10 @@ type sink struct {
 }
 
 // newSink returns a sink for the body after a head.
-func (tr *traffic) newSink(ex *exchange, lane tap.Lane, h *head) *sink {
-	s := &sink{Tap: tr.Tap, ex: ex, lane: lane, side: &ex.up, form: tap.FormBody}
-	if lane == tap.ToClient {
-		s.side = &ex.down
-		if mediaType(h) == "text/event-stream" {
-			s.form, s.events = tap.FormEvent, new(tap.SSESplitter)
-		}
+func (l *lane) newSink(h *head) *sink {
+	s := &sink{Tap: l.Tap, ex: l.ex, lane: l.name, side: l.side(), form: tap.FormBody}
+	if l.name == tap.ToClient && mediaType(h) == "text/event-stream" {
+		s.form, s.events = tap.FormEvent, new(tap.SSESplitter)
 	}
 	if codings := contentCodings(h); len(codings) > 0 {
 		s.side.coding = fmt.Sprintf("%.100s", strings.Join(codings[:min(len(codings), maxCodings)], ", "))

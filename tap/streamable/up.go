@@ -7,72 +7,46 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An upState is the kind of data that the client is sending.
-type upState uint8
-
-const (
-	upBetween upState = iota // nothing, or an empty line before a request
-	upHead                   // head of a request
-	upBody                   // body of a request
-	upWaiting                // waiting for the server to decide about the protocol
-	upSocket                 // a WebSocket
-	upRaw                    // unreadable data
-	upRefused                // discarded data: the tap responds itself
-)
-
 // An upLane splits the bytes of the client into requests, records them, and decides which
 // of them to forward. It is pure except for the recorder: the same bytes make the
 // same records, however they are split into chunks.
 type upLane struct {
-	*traffic
-	carrier
-	state upState
-	scan  headScan
+	lane
 	check requestCheck
-	began time.Time // when the first byte of the head arrived
-	body  bodyCut
-	ex    *exchange // exchange of the current request, nil between requests
-	sink  *sink
-	ws    *wsCut
 	// refused is the exchange to which the tap responds itself.
 	refused *exchange
 }
 
-// feed reads a chunk and returns the bytes to forward, which are valid
-// until the next feed. rest must be fed again once the exchange that
-// decides about the protocol of the connection is decided.
-func (u *upLane) feed(chunk []byte, at time.Time) (out, rest []byte) {
+// feed reads a chunk and returns the bytes to forward. What is left then must be fed again
+// once the exchange that decides about the protocol of the connection is decided.
+func (u *upLane) feed(chunk []byte, at time.Time) []byte {
 	u.begin(chunk)
-	for len(u.left()) > 0 && u.state != upWaiting {
+	for len(u.left()) > 0 && u.state != stateWaiting {
 		u.step(at)
 	}
-	return u.finish(), u.left()
+	return u.finish()
 }
 
 func (u *upLane) step(at time.Time) {
 	p := u.left()
 	switch u.state {
-	case upBetween:
+	case stateBetween:
 		if p[0] == '\r' || p[0] == '\n' { // RFC 9112, 2.2
 			u.pass(1)
 			return
 		}
-		u.state, u.began = upHead, at
+		u.state, u.began = stateHead, at
 		u.scan, u.check = headScan{}, requestCheck{}
-	case upHead:
+	case stateHead:
 		u.headPart(p)
-	case upBody:
+	case stateBody:
 		u.bodyPart(p)
-	case upSocket:
-		n, err := u.ws.write(p)
-		u.ex.up.bytes += uint64(n)
-		u.pass(n)
-		if err != nil {
-			u.unreadable(err)
-		}
-	case upRaw:
-		u.raw(p)
-	case upRefused:
+	case stateSocket:
+		u.socket(p)
+	case stateRaw:
+		u.unread(p)
+		u.pass(len(p))
+	case stateOwn:
 		u.drop()
 	}
 }
@@ -118,10 +92,9 @@ func (u *upLane) alien() {
 	u.unknown("it is not HTTP/1")
 	u.ex.tunnel = true
 	u.enqueue(u.ex)
-	u.ex.up.bytes += uint64(len(u.held))
-	u.unread(u.ex, &u.ex.up, tap.ToServer, u.held, !u.keepSecrets)
+	u.unread(u.held)
 	u.release()
-	u.state = upRaw
+	u.state = stateRaw
 }
 
 // request reads a complete head and forwards or refuses it.
@@ -155,9 +128,9 @@ func (u *upLane) request() {
 		ex.decided = make(chan struct{})
 	}
 	u.body = bodyCut{kind: kind, left: length, strict: true}
-	u.state = upBody
+	u.state = stateBody
 	if kind != noBody {
-		u.sink = u.newSink(ex, tap.ToServer, &h)
+		u.sink = u.newSink(&h)
 	}
 	u.enqueue(ex)
 	if kind == noBody {
@@ -220,24 +193,16 @@ func (u *upLane) bodyPart(p []byte) {
 // must wait for the response.
 func (u *upLane) endRequest() {
 	ex := u.ex
-	u.sink.close(true)
-	u.trailer(&ex.up, &u.body)
-	u.ex, u.sink, u.state = nil, nil, upBetween
+	u.endBody()
 	if ex.decided != nil {
 		// Another protocol continues in this exchange.
-		u.ex, u.state = ex, upWaiting
+		u.ex, u.state = ex, stateWaiting
 		return
 	}
 	u.requestOver(ex, true)
 	if ex.own != 0 {
-		u.state = upRefused // nothing follows the response of the tap
+		u.state = stateOwn // nothing follows the response of the tap
 	}
-}
-
-// trailer keeps the trailer fields of a chunked body for the end of the exchange.
-func (tr *traffic) trailer(s *side, body *bodyCut) {
-	h := parseTrailer(body.trailer)
-	s.trailer = textFields(h.fields)
 }
 
 // resume continues after the exchange was decided.
@@ -245,12 +210,11 @@ func (u *upLane) resume() {
 	ex := u.ex
 	switch {
 	case ex.ws != nil:
-		u.ws = u.newSocket(ex, &ex.up, tap.ToServer, ex.ws.freshUp)
-		u.state = upSocket
+		u.newSocket(ex.ws.freshUp)
 	case ex.tunnel:
-		u.state = upRaw
+		u.state = stateRaw
 	default:
-		u.ex, u.state = nil, upBetween
+		u.ex, u.state = nil, stateBetween
 		u.requestOver(ex, true)
 	}
 }
@@ -275,41 +239,21 @@ func (u *upLane) giveUp() {
 	if u.ex != nil {
 		u.requestOver(u.ex, false)
 	}
-	u.ex, u.sink, u.state = nil, nil, upRefused
+	u.ex, u.sink, u.state = nil, nil, stateOwn
 	u.drop()
-}
-
-// unreadable lets everything pass unread from here on.
-func (u *upLane) unreadable(err error) {
-	u.ex.up.note(err.Error())
-	u.ws.close()
-	u.state = upRaw
-}
-
-// raw forwards unread bytes. Those after an error of a WebSocket are recorded
-// as bytes. Those that may have heads with secrets are counted.
-func (u *upLane) raw(p []byte) {
-	u.ex.up.bytes += uint64(len(p))
-	u.unread(u.ex, &u.ex.up, tap.ToServer, p, u.ws == nil && !u.keepSecrets)
-	u.pass(len(p))
 }
 
 // end ends the lane. It returns the remaining bytes to forward.
 func (u *upLane) end() []byte {
 	u.begin(nil)
-	if u.state == upHead && len(u.held) > 0 {
+	if u.state == stateHead && len(u.held) > 0 {
 		u.unknown("its head is incomplete")
 		u.ex.down.over = true
 	}
 	u.passAll()
 	if u.ex != nil {
-		u.sink.close(false)
-		complete := u.state == upWaiting || u.state == upRaw && u.ex.tunnel
-		if u.ws != nil {
-			u.ws.close()
-			complete = u.ws.out.saw
-		}
-		u.requestOver(u.ex, complete)
+		complete := u.state == stateWaiting || u.state == stateRaw && u.ex.tunnel
+		u.requestOver(u.ex, u.endRest(complete))
 	}
 	u.ex, u.sink = nil, nil
 	return u.finish()
