@@ -3,6 +3,7 @@ package streamable
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A bodyPart is a kind of part of a body.
@@ -173,14 +174,11 @@ func (b *bodyCut) chunkEnd(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// hexDigit returns the value of a hex digit, or -1.
 func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
+	i := strings.IndexByte("0123456789abcdefABCDEF", c)
+	if i > 0xf {
+		i -= 6
 	}
-	return -1
+	return i
 }

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -111,11 +112,7 @@ func (c *Config) listen() (net.Listener, error) {
 	if c.Listener != nil {
 		return c.Listener, nil
 	}
-	addr := c.Listen
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	return net.Listen("tcp", addr)
+	return net.Listen("tcp", cmp.Or(c.Listen, "127.0.0.1:0"))
 }
 
 // names determines the names of the tap, given its address.

@@ -1,6 +1,9 @@
 package streamable
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // A framing determines the end of a body (RFC 9112, 6.3).
 type framing uint8
@@ -62,17 +65,8 @@ func endsChunked(codings string) bool {
 
 // parseLength parses a Content-Length, which consists of digits.
 func parseLength(s string) (uint64, bool) {
-	if s == "" || len(s) > 18 {
-		return 0, false
-	}
-	var n uint64
-	for i := range len(s) {
-		if !isDigit(s[i]) {
-			return 0, false
-		}
-		n = n*10 + uint64(s[i]-'0')
-	}
-	return n, true
+	n, err := strconv.ParseUint(s, 10, 64)
+	return n, err == nil && len(s) <= 18
 }
 
 // responseFraming returns the framing of a response body. It is lenient: only a
