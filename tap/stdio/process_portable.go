@@ -40,12 +40,11 @@ func Run(cfg Config) (code int, err error) {
 	if cfg.Started != nil {
 		cfg.Started(server.pid)
 	}
-	in, out, errs := clientFile(cfg.Stdin, os.Stdin), clientFile(cfg.Stdout, os.Stdout), clientFile(cfg.Stderr, os.Stderr)
 	var over atomic.Bool
 	pumps := [3]*pump{
-		{lane: tap.ToServer, src: in, dst: server.Stdin, atEOF: closer(server.Stdin), atBroken: func() { _ = in.Close(); _ = server.Stdin.Close() }},
-		{lane: tap.ToClient, src: server.Stdout, dst: out, atEOF: closer(out), atBroken: closer(server.Stdout)},
-		{lane: tap.Stderr, src: server.Stderr, dst: errs, atEOF: func() {}, atBroken: closer(server.Stderr)},
+		{lane: tap.ToServer, src: os.Stdin, dst: server.Stdin, atEOF: closer(server.Stdin), atBroken: func() { _ = os.Stdin.Close(); _ = server.Stdin.Close() }},
+		{lane: tap.ToClient, src: server.Stdout, dst: os.Stdout, atEOF: closer(os.Stdout), atBroken: closer(server.Stdout)},
+		{lane: tap.Stderr, src: server.Stderr, dst: os.Stderr, atEOF: func() {}, atBroken: closer(server.Stderr)},
 	}
 	for _, p := range pumps {
 		p.rec, p.over = rec, &over
@@ -82,13 +81,6 @@ func settle(pumps []*pump) {
 			rested, seen = time.Now(), reads
 		}
 	}
-}
-
-func clientFile(handle uintptr, own *os.File) *os.File {
-	if handle == 0 {
-		return own
-	}
-	return os.NewFile(handle, own.Name())
 }
 
 func closer(c io.Closer) func() { return func() { _ = c.Close() } }

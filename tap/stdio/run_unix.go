@@ -51,7 +51,7 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	// As in pump.run.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 
-	client := clientSide(&cfg)
+	client := [3]fd{0, 1, 2}
 	// In parallel with the spawn, as catching signals takes longer than starting a
 	// process. See the package comment about signals that come before.
 	caught := make(chan struct{})
@@ -88,17 +88,6 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 	}
 	srv.awaitExit()
 	return r.finish(), nil
-}
-
-// clientSide returns the three descriptors of the client's side.
-func clientSide(cfg *Config) [3]fd {
-	side := [3]fd{fd(cfg.Stdin), fd(cfg.Stdout), fd(cfg.Stderr)}
-	for i, f := range side {
-		if f == 0 {
-			side[i] = fd(i)
-		}
-	}
-	return side
 }
 
 // A run is one server with its three lanes.

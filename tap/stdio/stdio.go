@@ -11,14 +11,11 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Config describes what to run and between which descriptors.
+// Config describes what to run.
 type Config struct {
 	// Command is the argv of the server. Command[0] is looked up in PATH as execvp
 	// does, and passed to the server unchanged.
 	Command []string
-	// Stdin, Stdout and Stderr are the client's side: descriptors on Unix, handles
-	// on Windows. Zero means the process's own.
-	Stdin, Stdout, Stderr uintptr
 	// Recorder records the traffic. If nil, nothing is recorded.
 	Recorder tap.Recorder
 	// Open, if set, returns the recorder in place of Recorder. It is called once the
