@@ -44,7 +44,7 @@ func TestSilentClientIsNotWaitedFor(t *testing.T) {
 	rec := newFake("")
 	r := newRun(rec, [3]fd{raw(c.in[0]), raw(c.out[1]), raw(c.err[1])}, srv)
 	for _, p := range r.pumps {
-		p.start()
+		go p.run()
 	}
 	eventually(t, "the read", func() bool { return r.pumps[0].state.Load() == stateReading })
 	srv.awaitExit()
@@ -53,7 +53,7 @@ func TestSilentClientIsNotWaitedFor(t *testing.T) {
 	}
 	_, err := c.in[1].WriteString("too late\n")
 	must(t, err)
-	<-r.pumps[0].done
+	eventually(t, "the end of the lane", r.pumps[0].finished)
 	if order := rec.rec.Order; order[len(order)-1].Note != tap.EventExit {
 		t.Errorf("recorded after the end: %+v", order[len(order)-1])
 	}
@@ -72,12 +72,12 @@ func TestEndedLanesKeepTheirNumbers(t *testing.T) {
 	}
 	r := newRun(tap.Discard{}, side, srv)
 	for _, p := range r.pumps {
-		p.start()
+		go p.run()
 	}
-	<-r.pumps[1].done
-	<-r.pumps[2].done
+	eventually(t, "the end of the lane", r.pumps[1].finished)
+	eventually(t, "the end of the lane", r.pumps[2].finished)
 	eventually(t, "a write to fail", func() bool { _, err := c.in[1].WriteString("to nobody\n"); return err != nil })
-	<-r.pumps[0].done
+	eventually(t, "the end of the lane", r.pumps[0].finished)
 	must(t, syscall.Kill(srv.pid, syscall.SIGKILL))
 	srv.awaitExit()
 	if code := within(t, r); code != 128+int(syscall.SIGKILL) {
@@ -125,7 +125,7 @@ func TestEndWaitsForTheRecorder(t *testing.T) {
 			_, err := c.in[1].WriteString("in\n")
 			must(t, err)
 			for _, p := range r.pumps {
-				p.start()
+				go p.run()
 			}
 			<-rec.entered
 			srv.awaitExit()

@@ -48,7 +48,7 @@ func Run(cfg Config) (code int, err error) {
 	}
 	for _, p := range pumps {
 		p.rec, p.over = rec, &over
-		p.start()
+		go p.run()
 	}
 	<-server.ended
 	settle(pumps[1:])

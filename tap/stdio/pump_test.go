@@ -100,8 +100,7 @@ func TestPump(t *testing.T) {
 			c.feed.diary, c.sink.diary = d, d
 			p := &pump{lane: tap.ToClient, src: &c.feed, dst: &c.sink, rec: d, over: &d.over,
 				atEOF: func() { d.add("pass on the end") }, atBroken: func() { d.add("pass back the loss") }}
-			p.start()
-			<-p.done
+			p.run()
 			for i, line := range d.lines {
 				d.lines[i] = strings.TrimSpace(line)
 			}

@@ -22,7 +22,7 @@ const (
 	// runtime's monitor (with one, reads are 24 times slower).
 	procs = 8
 	// tick is the poll interval for the lanes of a server that has ended.
-	tick = 10 * time.Millisecond
+	tick = time.Millisecond
 )
 
 // quiet is how long the output of a server that has ended must be idle before the run is
@@ -78,11 +78,11 @@ func runWith(cfg Config, sigs <-chan os.Signal, catch func()) (int, error) {
 		cfg.Started(srv.pid)
 	}
 	r := newRun(rec, client, srv)
-	r.pumps[0].start()
+	go r.pumps[0].run()
 	<-caught // a client that has seen output of the server may send it signals
 	go srv.relay(sigs, rec)
-	r.pumps[1].start()
-	r.pumps[2].start()
+	go r.pumps[1].run()
+	go r.pumps[2].run()
 	if runtime.GOMAXPROCS(0) < procs { // slow, so not earlier
 		runtime.GOMAXPROCS(procs)
 	}
@@ -187,7 +187,7 @@ func (r *run) drain() {
 		if !open || time.Since(last) >= quiet {
 			return
 		}
-		r.nap()
+		time.Sleep(tick)
 		r.lookForStall()
 	}
 }
@@ -200,21 +200,6 @@ func (r *run) flowing(p *pump) bool {
 	src, _ := p.src.(fd)
 	waiting, err := poll(src, unix.POLLIN, 0)
 	return waiting && err == nil
-}
-
-// nap sleeps for a tick, or less if a lane ends.
-func (r *run) nap() {
-	var ends [2]<-chan struct{}
-	for i, p := range r.pumps[1:] {
-		if !p.finished() { // a closed channel would end the sleep at once
-			ends[i] = p.done
-		}
-	}
-	select {
-	case <-ends[0]:
-	case <-ends[1]:
-	case <-time.After(tick):
-	}
 }
 
 // ended is how a server ended.

@@ -132,18 +132,10 @@ type pump struct {
 	atEOF, atBroken func()
 
 	state atomic.Int32
-	reads atomic.Int64  // number of reads, to see whether there is progress
-	done  chan struct{} // closed when the lane is over
-}
-
-// start runs the pump.
-func (p *pump) start() {
-	p.done = make(chan struct{})
-	go p.run()
+	reads atomic.Int64 // number of reads, to see whether there is progress
 }
 
 func (p *pump) run() {
-	defer close(p.done)
 	defer p.state.Store(stateDone)
 	// The recorder's memory may be mapped from a file. A page fault in it must end the
 	// recording and not the program.
@@ -179,14 +171,7 @@ func (p *pump) run() {
 }
 
 // finished reports whether the lane is over.
-func (p *pump) finished() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
+func (p *pump) finished() bool { return p.state.Load() == stateDone }
 
 // end passes on the end of the source. It is recorded first, since the peer may react
 // to it.

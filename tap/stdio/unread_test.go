@@ -27,7 +27,7 @@ func glutted(t *testing.T, server []string) (*run, *fake) {
 	r := newRun(rec, [3]fd{-1, -1, -1}, srv)
 	r.pumps[0].src = bytes.NewReader(make([]byte, glut))
 	for _, p := range r.pumps {
-		p.start()
+		go p.run()
 	}
 	// It is being written, and nothing more of it is read: the pipe is full.
 	read, since := 0, time.Now()
