@@ -68,7 +68,7 @@ func (o *Opener) change(h *tap.Header, dir, name string, opt ImportOptions) erro
 	if opt.Label != "" {
 		h.Label = opt.Label
 	}
-	if h.ID != "" && !IsID(h.ID) {
+	if h.ID != "" && !store.IsID(h.ID) {
 		return &text.Error{Problem: fmt.Sprintf("invalid id %.200q: want eight hex digits", h.ID), Hint: "use --new-id"}
 	}
 	o.complete(h, name)
@@ -179,7 +179,7 @@ func named(name string, err error) error {
 // complete fills in the missing fields of a header. An id that may not become part of a
 // file name is replaced.
 func (o *Opener) complete(h *tap.Header, name string) {
-	if !IsID(h.ID) {
+	if !store.IsID(h.ID) {
 		h.ID = store.NewID()
 	}
 	if h.Start.IsZero() {
@@ -191,9 +191,6 @@ func (o *Opener) complete(h *tap.Header, name string) {
 		h.Label = o.Label(h.Command, name)
 	}
 }
-
-// IsID reports whether an id is one that this program makes.
-func IsID(id string) bool { return len(id) == 8 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // checkFree returns an error if a recording in the directory has the id.
 func checkFree(dir, id string) error {

@@ -204,14 +204,14 @@ func headerFromName(path string) (h tap.Header) {
 			h.Start, name = t, rest
 		}
 	}
-	if i := strings.LastIndexByte(name, '-'); i >= 0 && isID(name[i+1:]) {
+	if i := strings.LastIndexByte(name, '-'); i >= 0 && IsID(name[i+1:]) {
 		name, h.ID = name[:i], name[i+1:]
 	}
 	h.Label = name
 	return h
 }
 
-// isID reports whether s is a recording's id: eight lower-case hex digits.
-func isID(s string) bool {
+// IsID reports whether s is a recording's id: eight lower-case hex digits.
+func IsID(s string) bool {
 	return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
 }

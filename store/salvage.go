@@ -274,7 +274,7 @@ func (s *salvage) describe(f *os.File) {
 			}
 		}
 		var h tap.Header
-		if read(bucket, keyHeader, &h) && isID(h.ID) && (named == "" || named == h.ID) {
+		if read(bucket, keyHeader, &h) && IsID(h.ID) && (named == "" || named == h.ID) {
 			s.header = h
 		}
 		var st State

@@ -396,8 +396,7 @@ func (a *app) isRecording(arg string) bool {
 	if arg == "@last" || arg == "@live" {
 		return true
 	}
-	isID := len(arg) == 8 && strings.Trim(arg, "0123456789abcdef") == ""
-	if !isID && filepath.Ext(arg) != store.Ext {
+	if !store.IsID(arg) && filepath.Ext(arg) != store.Ext {
 		return false
 	}
 	if _, err := os.Stat(arg); err == nil {

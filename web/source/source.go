@@ -67,7 +67,7 @@ func (s *Files) Recordings() ([]web.Recording, error) {
 	paths := make(map[string]string, len(infos))
 	for i, info := range infos {
 		key := info.Header.ID
-		if !recording.IsID(key) || count[key] > 1 {
+		if !store.IsID(key) || count[key] > 1 {
 			key = filepath.Base(info.Path)
 		}
 		all[i] = web.Recording{Info: info, Key: key, Arg: s.Arg(info.Path)}
