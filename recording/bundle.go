@@ -16,14 +16,14 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// MaxUnpacked limits the unpacked size of a bundle that [Opener.Open] opens, in bytes.
-const MaxUnpacked = 1 << 30
+// maxUnpacked limits the unpacked size of a bundle that [Opener.Open] opens, in bytes.
+const maxUnpacked = 1 << 30
 
 // fromBundle makes a temporary recording of a bundle.
 func (o *Opener) fromBundle(ctx context.Context, name string) (path string, err error) {
 	dir, err := o.Temp()
 	if err == nil {
-		path, err = o.ImportBundle(ctx, dir, name, MaxUnpacked)
+		path, err = o.ImportBundle(ctx, dir, name, maxUnpacked)
 	}
 	return path, named(name, err)
 }

@@ -111,34 +111,24 @@ func writeText(ctx context.Context, dir string, h tap.Header, r text.Reader) (pa
 // the file.
 func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
-		var frames iter.Seq2[tap.Frame, error]
-		isText := IsText(path)
-		if isText {
-			in, r, err := openText(path)
-			if err != nil {
-				yield(tap.Frame{}, err)
-				return
-			}
-			defer in.Close()
-			frames = text.Frames(r)
-		} else {
+		if !IsText(path) {
 			rec, err := store.Open(path)
 			if err != nil {
 				yield(tap.Frame{}, err)
 				return
 			}
 			rec.SetMaxRaw(math.MaxInt64)
-			frames = rec.Frames(0)
+			until(ctx, rec.Frames(0))(yield)
+			return
 		}
-		for f, err := range frames {
-			if err = cmp.Or(err, ctx.Err()); err != nil {
-				if isText { // package store names the file
-					err = named(path, err)
-				}
-				yield(tap.Frame{}, err)
-				return
-			}
-			if !yield(f, nil) {
+		in, r, err := openText(path)
+		if err != nil {
+			yield(tap.Frame{}, err)
+			return
+		}
+		defer in.Close()
+		for f, err := range until(ctx, text.Frames(r)) {
+			if !yield(f, named(path, err)) { // package store names the file itself
 				return
 			}
 		}

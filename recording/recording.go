@@ -38,13 +38,28 @@ type Source interface {
 // Each calls do for each frame of a recording as it is now. An error, and the end of ctx,
 // ends it.
 func Each(ctx context.Context, src Source, do func(*tap.Frame)) error {
-	for f, err := range src.Frames(0) {
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+	for f, err := range until(ctx, src.Frames(0)) {
+		if err != nil {
 			return err
 		}
 		do(&f)
 	}
 	return nil
+}
+
+// until yields frames until an error, which the end of ctx is too.
+func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[tap.Frame, error] {
+	return func(yield func(tap.Frame, error) bool) {
+		for f, err := range frames {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				yield(tap.Frame{}, err)
+				return
+			}
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
 }
 
 // An Opener opens what a person names.
@@ -289,12 +304,5 @@ func Read(ctx context.Context, rec *store.Recording, after uint64, follow bool) 
 	if follow {
 		return rec.Follow(ctx, after)
 	}
-	return func(yield func(tap.Frame, error) bool) {
-		for f, err := range rec.Frames(after) {
-			err = cmp.Or(err, ctx.Err())
-			if !yield(f, err) || err != nil {
-				return
-			}
-		}
-	}
+	return until(ctx, rec.Frames(after))
 }

@@ -97,7 +97,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	// The bundle is not imported twice, and the id of a text is not used twice.
-	if again, err := o.ImportBundle(t.Context(), dir, zip, MaxUnpacked); again != path || err != nil {
+	if again, err := o.ImportBundle(t.Context(), dir, zip, maxUnpacked); again != path || err != nil {
 		t.Errorf("%s, %v", again, err)
 	}
 	_, err = o.Import(t.Context(), dir, strings.NewReader("id: 00c0ffee\n"+transcript), "x", ImportOptions{})

@@ -124,10 +124,7 @@ func Make(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.F
 	}
 	defer w.Abort()
 	last := time.Duration(0)
-	for f, err := range frames {
-		if err == nil {
-			err = ctx.Err()
-		}
+	for f, err := range until(ctx, frames) {
 		if err == nil && edit != nil {
 			err = edit(&f)
 		}
