@@ -227,7 +227,9 @@ func (p *pages) summary(only ...[]byte) (sum summary, err error) {
 		}
 		v, err := p.metaValue(meta, value.k)
 		if err == nil && (v != nil || !is(keyEnd)) {
-			err = pageJSON(value.k, v, value.into)
+			if err = json.Unmarshal(v, value.into); err != nil {
+				err = fmt.Errorf("%w: meta value %s: %v", errPage, value.k, err)
+			}
 		}
 		if err != nil {
 			return sum, err
@@ -240,13 +242,6 @@ func (p *pages) summary(only ...[]byte) (sum summary, err error) {
 		return sum, fmt.Errorf("%w: meta value end makes no sense", errPage)
 	}
 	return sum, nil
-}
-
-func pageJSON(k, v []byte, into any) error {
-	if err := json.Unmarshal(v, into); err != nil {
-		return fmt.Errorf("%w: meta value %s: %v", errPage, k, err)
-	}
-	return nil
 }
 
 // A batchOf is some consecutive segments, copied from the file.
