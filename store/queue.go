@@ -40,10 +40,10 @@ const (
 const (
 	entryData  uint8 = iota // bytes of a lane
 	entryEnd                // end of a lane
-	entryNote               // event of the run
+	entryNote               // event of the run, of older taps
 	entryGap                // unrecorded bytes, [tap.Lanes]lostLane in JSON
 	entryPiece              // exchange number, then bytes of a frame of a stream
-	entryEvent              // exchange number, then an event of the exchange
+	entryEvent              // exchange number, or 0, then an event
 	entryKinds
 )
 
@@ -225,18 +225,15 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 func (q *queue) event(exchange uint64, payload []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case !q.ready(streamBytes + len(payload)):
+	if !q.ready(streamBytes + len(payload)) {
 		q.lost[tap.Lifecycle].join(lostLane{uint64(len(payload)), 1})
 		q.lose()
-	case exchange == 0:
-		q.put(tag{Kind: entryNote}, nil, payload)
-	default:
-		q.put(tag{Kind: entryEvent}, numbered(exchange), payload)
+		return
 	}
+	q.put(tag{Kind: entryEvent}, numbered(exchange), payload)
 }
 
-// numbered returns the prefix of a piece, or of an event of an exchange.
+// numbered returns the prefix of a piece or an event.
 func numbered(exchange uint64) []byte { return binary.LittleEndian.AppendUint64(nil, exchange) }
 
 // cutNumber is the inverse of numbered.
