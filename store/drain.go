@@ -65,13 +65,11 @@ func readDead(f *os.File) (*deadQueue, error) {
 		return nil, fmt.Errorf("read queue header: %w", err)
 	}
 	d := &deadQueue{f: f}
-	if d.queueHeader, err = decodeQueueHead(head, max(info.Size(), 0)); err != nil {
-		if d.queueHeader, err = decodeQueueHead(head, 1<<50); err != nil {
-			return nil, err
-		}
-		return d, nil // only a lock, or truncated
+	if d.queueHeader, err = decodeQueueHead(head); err != nil {
+		return nil, err
 	}
-	d.live = d.boot != "" && d.boot == bootID()
+	whole := info.Size() >= int64(queueBytes(d.blockSize, d.blocks)) // otherwise it is only a lock, or truncated
+	d.live = whole && d.boot != "" && d.boot == bootID()
 	return d, nil
 }
 

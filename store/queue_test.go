@@ -89,7 +89,7 @@ func TestQueueMagic(t *testing.T) {
 		copy(b, encodeQueueHead(sampleHeader("0123abcd"), "boot", maxBlock, minBlocks))
 		clear(b[:8])
 		copy(b, magic)
-		_, err := decodeQueueHead(b, 1<<40)
+		_, err := decodeQueueHead(b)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", magic, err)
 		}
@@ -118,7 +118,7 @@ func TestLongHeader(t *testing.T) {
 		if n := copy(b, encodeQueueHead(c.in, "boot", maxBlock, minBlocks)); n == queueHead && b[n-1] != '}' {
 			t.Errorf("%s: it is cut", name)
 		}
-		if h, err := decodeQueueHead(b, 1<<40); err != nil || !reflect.DeepEqual(h.header, c.want) {
+		if h, err := decodeQueueHead(b); err != nil || !reflect.DeepEqual(h.header, c.want) {
 			t.Errorf("%s: %v: %+v", name, err, h.header)
 		}
 	}

@@ -135,9 +135,8 @@ func encodeQueueHead(h tap.Header, boot string, blockSize, blocks int) []byte {
 	return b
 }
 
-// decodeQueueHead reads the header of a queue file of the given size from its first
-// queueHead bytes, and checks that it fits the size.
-func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
+// decodeQueueHead reads the header of a queue file from its first queueHead bytes.
+func decodeQueueHead(b []byte) (queueHeader, error) {
 	var q queueHeader
 	switch {
 	case string(b[:8]) == queueMagic:
@@ -149,8 +148,7 @@ func decodeQueueHead(b []byte, size int64) (queueHeader, error) {
 	q.blockSize = int(binary.LittleEndian.Uint32(b[8:]))
 	q.blocks = int(binary.LittleEndian.Uint32(b[12:]))
 	doc := int(binary.LittleEndian.Uint32(b[16:]))
-	if q.blockSize <= 0 || q.blockSize > maxBlock || q.blocks <= 0 || q.blocks > 1<<20 ||
-		doc > queueHead-headHeader || int64(queueBytes(q.blockSize, q.blocks)) > size {
+	if q.blockSize <= 0 || q.blockSize > maxBlock || q.blocks <= 0 || q.blocks > 1<<20 || doc > queueHead-headHeader {
 		return q, fmt.Errorf("queue header does not fit its file")
 	}
 	q.left = b[headLeft] != 0
