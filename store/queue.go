@@ -27,13 +27,12 @@ const (
 	// writerBytes is the additional memory of the writer: two batches, and the pages that
 	// bbolt makes of them.
 	writerBytes = 16 << 20
-	// streamBytes is the size of the exchange number before the bytes of a piece or of an
-	// event, little-endian.
+	// streamBytes is the size of the exchange number before the bytes of a piece,
+	// little-endian.
 	streamBytes = 8
 	// minRoom is the maximum length of a chunk in a single entry: a block with less room is
-	// left for the next one. maxEvent is the maximum length of an event in a single entry.
-	minRoom  = 64 << 10
-	maxEvent = minRoom - streamBytes
+	// left for the next one.
+	minRoom = 64 << 10
 )
 
 // Kinds of entry.
@@ -43,7 +42,7 @@ const (
 	entryNote               // event of the run, of older taps
 	entryGap                // unrecorded bytes, [tap.Lanes]lostLane in JSON
 	entryPiece              // exchange number, then bytes of a frame of a stream
-	entryEvent              // exchange number, or 0, then an event
+	entryEvent              // exchange number, then an event, of older taps
 	entryKinds
 )
 
@@ -221,19 +220,7 @@ func (q *queue) piece(s stream, form tap.Form, p []byte, end bool) {
 	}
 }
 
-// event adds an event of at most maxEvent bytes, of an exchange or of the run.
-func (q *queue) event(exchange uint64, payload []byte) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.ready(streamBytes + len(payload)) {
-		q.lost[tap.Lifecycle].join(lostLane{uint64(len(payload)), 1})
-		q.lose()
-		return
-	}
-	q.put(tag{Kind: entryEvent}, numbered(exchange), payload)
-}
-
-// numbered returns the prefix of a piece or an event.
+// numbered returns the prefix of a piece.
 func numbered(exchange uint64) []byte { return binary.LittleEndian.AppendUint64(nil, exchange) }
 
 // cutNumber is the inverse of numbered.

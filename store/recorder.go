@@ -67,7 +67,7 @@ type Recorder struct {
 	done    chan struct{}
 	ended   time.Time  // when Close was called; set before closing is closed
 	failure error      // why the writer gave up; used by the writer only
-	long    sync.Mutex // held while an event is added in pieces
+	events  sync.Mutex // held while an event is added
 }
 
 var _ tap.Recorder = (*Recorder)(nil)
@@ -175,15 +175,10 @@ func (r *Recorder) Event(exchange uint64, e tap.Event) {
 	if e.Name == tap.EventGap {
 		r.left.Store(true)
 	}
-	payload := e.Encode()
-	if len(payload) <= maxEvent {
-		r.q.event(exchange, payload)
-		return
-	}
-	// A very long command or header, in pieces. Two events must not mix.
-	r.long.Lock()
-	defer r.long.Unlock()
-	r.q.piece(stream{exchange: exchange, lane: tap.Lifecycle}, tap.FormLine, payload, true)
+	// A very long command or header is several entries. Two events must not mix.
+	r.events.Lock()
+	defer r.events.Unlock()
+	r.q.piece(stream{exchange: exchange, lane: tap.Lifecycle}, tap.FormLine, e.Encode(), true)
 }
 
 // Close ends all lanes and streams, waits at most some seconds until everything is on disk,

@@ -97,7 +97,7 @@ func TestLostPieces(t *testing.T) {
 			func(q *queue) {
 				q.piece(up(1), event, []byte("a"), true)
 				q.piece(up(3), tap.FormPing, nil, true)
-				q.event(4, []byte(`{"event":"request"}`))
+				q.piece(stream{exchange: 4, lane: tap.Lifecycle}, tap.FormLine, []byte(`{"event":"request"}`), true)
 			},
 			func(q *queue) { q.piece(up(2), body, []byte("hurt"), true) }, 0, 3, 1,
 			[]string{`#2 body "nothurt" torn`}},

@@ -207,7 +207,7 @@ func TestLongEvents(t *testing.T) {
 		senders[i] = s
 		wg.Go(func() {
 			for k := range each {
-				n := maxEvent - 70 + k + (k%3)*700_000
+				n := minRoom - streamBytes - 70 + k + (k%3)*700_000
 				s.event(uint64(i/2), tap.Event{Name: tap.EventRequest, Header: [][2]string{{fmt.Sprint(i), strings.Repeat("v", n)}}})
 			}
 		})

@@ -250,7 +250,7 @@ func TestHostileQueueOfStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
 		path := deadStreams(t, func(q *queue) {
-			q.event(1, []byte(`{"event":"request"}`))
+			q.piece(stream{exchange: 1, lane: tap.Lifecycle}, tap.FormLine, []byte(`{"event":"request"}`), true)
 			q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("{"), false)
 			q.piece(stream{exchange: 2, lane: tap.ToClient}, tap.FormEvent, []byte("data: {}\n\n"), true)
 			q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("}"), true)

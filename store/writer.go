@@ -229,8 +229,6 @@ func (q *queue) loseRest(asm *assembler) (lost [tap.Lanes]lostLane, next uint64)
 		switch e.Kind {
 		case entryData:
 			q.lost[e.Lane].add(p)
-		case entryEvent:
-			q.lost[tap.Lifecycle].join(lostLane{uint64(len(p) - streamBytes), 1})
 		case entryGap:
 			for lane, l := range parseLost(p) {
 				q.lost[lane].join(l)
