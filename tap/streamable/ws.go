@@ -3,6 +3,8 @@ package streamable
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/mcptap/mcptap/tap"
 )
@@ -24,15 +26,17 @@ func agreed(h *head) *wsTerms {
 	}
 	t := new(wsTerms)
 	for f := range h.all("Sec-WebSocket-Extensions") {
-		name, params := cutParams(f.value)
-		if name != "permessage-deflate" {
+		first, _, _ := strings.Cut(strings.ToLower(f.value), ",")
+		params := strings.Split(first, ";")
+		for i, p := range params {
+			params[i] = strings.Trim(p, " \t")
+		}
+		if params[0] != "permessage-deflate" {
 			continue // unknown extension: its bits mark messages that cannot be read
 		}
 		t.deflate = true
-		for _, p := range params {
-			t.freshUp = t.freshUp || p == "client_no_context_takeover"
-			t.freshDown = t.freshDown || p == "server_no_context_takeover"
-		}
+		t.freshUp = t.freshUp || slices.Contains(params, "client_no_context_takeover")
+		t.freshDown = t.freshDown || slices.Contains(params, "server_no_context_takeover")
 	}
 	return t
 }

@@ -3,7 +3,6 @@ package streamable
 import (
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -128,19 +127,4 @@ func (i *inflate) close() {
 		i.dec.close()
 		i.dec = nil
 	}
-}
-
-// cutParams splits the value of an extension into its name and the names and values of its
-// parameters.
-func cutParams(value string) (name string, params []string) {
-	first, _, _ := strings.Cut(value, ",")
-	for i, p := range strings.Split(first, ";") {
-		p = strings.ToLower(strings.Trim(p, " \t"))
-		if i == 0 {
-			name = p
-		} else {
-			params = append(params, p)
-		}
-	}
-	return name, params
 }
