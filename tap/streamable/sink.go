@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -96,16 +97,19 @@ func (s *sink) push(i int, p []byte) error {
 		s.content(p, false)
 		return nil
 	}
+	return s.through(i, func(out func([]byte)) error { return s.chain[i].write(p, out) })
+}
+
+// through passes the output of the i-th decoder, which code writes to or ends, to the
+// others.
+func (s *sink) through(i int, code func(out func([]byte)) error) error {
 	var deeper error
-	err := s.chain[i].write(p, func(b []byte) {
+	err := code(func(b []byte) {
 		if deeper == nil {
 			deeper = s.push(i+1, b)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return deeper
+	return cmp.Or(err, deeper)
 }
 
 // failed continues with a body that cannot be decoded (further). If nothing
@@ -179,25 +183,11 @@ func (s *sink) close(complete bool) {
 	}
 	if complete {
 		for i := 0; i < len(s.chain); i++ {
-			if err := s.finish(i); err != nil {
+			if err := s.through(i, s.chain[i].finish); err != nil {
 				s.failed(nil, err)
 			}
 		}
 	}
 	s.closeChain()
 	s.endFrame()
-}
-
-// finish ends the i-th decoder and passes its output to the others.
-func (s *sink) finish(i int) error {
-	var deeper error
-	err := s.chain[i].finish(func(b []byte) {
-		if deeper == nil {
-			deeper = s.push(i+1, b)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return deeper
 }
