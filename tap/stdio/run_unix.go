@@ -96,7 +96,13 @@ type run struct {
 	srv   *server
 	over  atomic.Bool
 	pumps [3]*pump // in, out, err
-	wait  stall    // of the receivers of out and err, after the server has ended
+
+	// After the server has ended, limited reports that the receivers of out and err may not
+	// take longer than patience, stuck has the reads of each pump that is waiting for its
+	// receiver, 0 for the others, and since is when one of them last made progress.
+	limited bool
+	stuck   [3]int64
+	since   time.Time
 }
 
 func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
@@ -125,7 +131,7 @@ func newRun(rec tap.Recorder, client [3]fd, srv *server) *run {
 // the pumps' use of the recorder, and returns the status.
 func (r *run) finish() int {
 	status := r.srv.reap()
-	r.wait.limited = r.srv.wasAsked(time.Now())
+	r.limited = r.srv.wasAsked(time.Now())
 	r.drain()
 	// A write to the server fails at once, unless another process still holds its
 	// stdin: then it may block forever.
@@ -225,27 +231,11 @@ func (s *server) wasAsked(now time.Time) bool {
 	return !s.asked.IsZero() && now.Sub(s.asked) < askedLimit
 }
 
-// A stall detects receivers that have stopped reading.
-type stall struct {
-	limited bool     // they may not take longer than patience
-	seen    [3]int64 // reads of each pump that is waiting for its receiver
-	moved   time.Time
-}
-
-// step takes the reads of the pumps that are waiting for their receivers, 0 for the
-// others, and reports whether none has made progress for longer than patience.
-func (s *stall) step(now time.Time, reads [3]int64) bool {
-	if reads == ([3]int64{}) || reads != s.seen || s.moved.IsZero() {
-		s.seen, s.moved = reads, now
-	}
-	return now.Sub(s.moved) >= patience
-}
-
 // lookForStall makes the tap end if the client has stopped reading the output of a server
 // that was asked to end: if it has not taken one read of a pump, at most 64 KiB, within
 // patience.
 func (r *run) lookForStall() {
-	if !r.wait.limited {
+	if !r.limited {
 		return
 	}
 	var reads [3]int64
@@ -254,7 +244,10 @@ func (r *run) lookForStall() {
 			reads[i] = p.reads.Load() // not 0 here
 		}
 	}
-	if r.wait.step(time.Now(), reads) {
+	if reads == ([3]int64{}) || reads != r.stuck {
+		r.stuck, r.since = reads, time.Now()
+	}
+	if time.Since(r.since) >= patience {
 		r.srv.hurry.Store(true)
 	}
 }
