@@ -42,6 +42,12 @@ func writeZeros(f *os.File, off, n int64) error {
 	return nil
 }
 
+// leave unlocks and closes the file without removing it.
+func (q *queueFile) leave() {
+	unlock(q.f)
+	q.f.Close()
+}
+
 // sameFile reports whether info describes the open file.
 func sameFile(f *os.File, info os.FileInfo) bool {
 	mine, err := f.Stat()

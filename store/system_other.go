@@ -42,9 +42,6 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave closes the file without removing it.
-func (q *queueFile) leave() { q.f.Close() }
-
 // unlock does nothing, as closing the file releases the lock.
 func unlock(*os.File) {}
 

@@ -75,12 +75,6 @@ func (q *queueFile) remove() {
 	}
 }
 
-// leave unlocks and closes the file without removing it.
-func (q *queueFile) leave() {
-	unlock(q.f)
-	q.f.Close()
-}
-
 // unlock releases the lock of a file. Closing a mapped file does not: the
 // mapping keeps it open, and with it the lock.
 func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
