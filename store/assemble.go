@@ -26,7 +26,7 @@ const (
 // batch is in st and tally, which the batch carries: no chunk stays in memory between
 // commits.
 type assembler struct {
-	st    State
+	st    state
 	tally session.Tally
 
 	begun map[stream]*openFrame // streams in the middle of a frame
@@ -54,7 +54,7 @@ const (
 type openFrame struct {
 	stream
 	form tap.Form
-	Pending
+	pending
 
 	cutter tap.Splitter // of a line
 	pieces [][]byte
@@ -364,7 +364,7 @@ func (a *assembler) commit(next uint64) *batch {
 	a.st.Open = a.st.Open[:0]
 	for _, c := range a.unfinished() {
 		a.flush(c)
-		a.st.Open = append(a.st.Open, OpenFrame{Exchange: c.exchange, Lane: c.lane, Line: c.line, Form: c.form, Pending: c.Pending})
+		a.st.Open = append(a.st.Open, unended{Exchange: c.exchange, Lane: c.lane, Line: c.line, Form: c.form, pending: c.pending})
 	}
 	if a.open && a.put != a.seg.count {
 		a.putSegment()
@@ -375,7 +375,7 @@ func (a *assembler) commit(next uint64) *batch {
 }
 
 // after makes a new assembler continue after another one, in an empty file.
-func (a *assembler) after(st State) {
+func (a *assembler) after(st state) {
 	a.st = newState()
 	a.st.Ticket, a.st.NextSeq, a.seg.last = st.Ticket, st.NextSeq, st.LastAt
 	e := tap.Event{Name: tap.EventGap, Error: lostFile}

@@ -156,7 +156,7 @@ func resume(path string) (*assembler, summary, error) {
 	if old := asm.st.Pending; old != nil {
 		for lane, p := range old {
 			if p.Parts.Count > 0 || p.Torn {
-				asm.st.Open = append(asm.st.Open, OpenFrame{Lane: tap.Lane(lane), Line: true, Pending: p})
+				asm.st.Open = append(asm.st.Open, unended{Lane: tap.Lane(lane), Line: true, pending: p})
 			}
 		}
 		asm.st.Pending = nil
@@ -166,7 +166,7 @@ func resume(path string) (*assembler, summary, error) {
 		if o.Lane >= tap.Lanes || o.Form >= tap.Forms {
 			return nil, sum, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
 		}
-		c := &openFrame{stream: stream{o.Exchange, o.Lane, o.Line}, form: o.Form, Pending: o.Pending}
+		c := &openFrame{stream: stream{o.Exchange, o.Lane, o.Line}, form: o.Form, pending: o.pending}
 		_, err := r.eachPart(c.Parts, func(part []byte) error {
 			asm.remember(c, part)
 			return nil

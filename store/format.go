@@ -55,9 +55,9 @@ const pageSize = 4096
 // key returns the big-endian key of a number.
 func key(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// A State describes where writing continues after a commit. It is written in the same
+// A state describes where writing continues after a commit. It is written in the same
 // transaction as the frames, so a queue is never appended twice.
-type State struct {
+type state struct {
 	// Ticket is the first chunk of the queue that is not in the file.
 	Ticket uint64 `json:"ticket"`
 	// NextSeq is the number of the next frame.
@@ -65,9 +65,9 @@ type State struct {
 	// NextLong is the number of the next frame with parts, see partNumber.
 	NextLong uint64 `json:"next_long,omitempty"`
 	// Open are the incomplete frames.
-	Open []OpenFrame `json:"open,omitempty"`
+	Open []unended `json:"open,omitempty"`
 	// Pending has, in older files, the incomplete line of each lane of stdio.
-	Pending *[tap.Lanes]Pending `json:"pending,omitempty"`
+	Pending *[tap.Lanes]pending `json:"pending,omitempty"`
 	// LastAt is the last frame's At.
 	LastAt time.Duration `json:"last_at,omitempty"`
 	// Gaps are the frame numbers that crossed unrecorded.
@@ -75,14 +75,14 @@ type State struct {
 }
 
 // newState is the state of an empty recording.
-func newState() State { return State{NextSeq: 1} }
+func newState() state { return state{NextSeq: 1} }
 
 // maxFrames is larger than the number of frames of any recording, so that arithmetic on
 // frame numbers does not overflow.
 const maxFrames = 1 << 63
 
 // sound reports whether a state is consistent: gaps ascend and lie between the frames.
-func (st *State) sound() bool {
+func (st *state) sound() bool {
 	last := uint64(0)
 	for _, g := range st.Gaps {
 		if g.From <= last || g.To < g.From || g.To >= st.NextSeq {
@@ -105,9 +105,9 @@ const partBits = 28
 // lane there.
 func partNumber(n uint64) uint64 { return 1<<63 | n<<partBits }
 
-// A Pending is an incomplete frame: the parts of it that are in the
+// A pending is an incomplete frame: the parts of it that are in the
 // file.
-type Pending struct {
+type pending struct {
 	Parts   partRef       `json:"parts"`
 	FirstAt time.Duration `json:"first_at,omitempty"`
 	LastAt  time.Duration `json:"last_at,omitempty"`
@@ -115,13 +115,13 @@ type Pending struct {
 	Torn bool `json:"torn,omitempty"`
 }
 
-// An OpenFrame is a [Pending] of one lane of an exchange or, if Line is set, of stdio.
-type OpenFrame struct {
+// An unended is a [pending] of one lane of an exchange or, if Line is set, of stdio.
+type unended struct {
 	Exchange uint64   `json:"exchange,omitempty"`
 	Lane     tap.Lane `json:"lane"`
 	Line     bool     `json:"line,omitempty"`
 	Form     tap.Form `json:"form"`
-	Pending
+	pending
 }
 
 // An End describes how a recording was finished.

@@ -20,7 +20,7 @@ import (
 // in a clear error; salvage gets its frames out, and ends too.
 func TestHostileState(t *testing.T) {
 	const most = math.MaxUint64
-	for name, st := range map[string]State{
+	for name, st := range map[string]state{
 		"no next frame":           {},
 		"too many frames":         {NextSeq: maxFrames + 1},
 		"a gap without end":       {NextSeq: most, Gaps: []tap.Range{{From: 4, To: most}}},
@@ -38,7 +38,7 @@ func TestHostileState(t *testing.T) {
 		}
 	}
 	damagedMeta(t, "an end before the start", hostileMeta(t, keyEnd, `{"at":-1}`), "end")
-	sound := State{NextSeq: maxFrames, Gaps: []tap.Range{{From: 4, To: 4}, {From: 5, To: maxFrames - 1}}}
+	sound := state{NextSeq: maxFrames, Gaps: []tap.Range{{From: 4, To: 4}, {From: 5, To: maxFrames - 1}}}
 	if info := Stat(hostileMeta(t, keyState, string(mustJSON(&sound)))); info.Err != nil || info.Frames != maxFrames-1 {
 		t.Errorf("%+v", info)
 	}
@@ -99,14 +99,14 @@ func TestPendingOfOlderFiles(t *testing.T) {
 	g.q.piece(stream{exchange: 7, lane: tap.ToClient}, tap.FormEvent, []byte("data: "), false)
 	g.drain()
 	st := g.asm.st
-	st.Pending = new([tap.Lanes]Pending)
+	st.Pending = new([tap.Lanes]pending)
 	for _, o := range st.Open {
 		if o.Line {
-			st.Pending[o.Lane] = o.Pending
+			st.Pending[o.Lane] = o.pending
 		}
 	}
 	st.Pending[tap.ToClient].Torn = true
-	st.Open = slices.DeleteFunc(slices.Clone(st.Open), func(o OpenFrame) bool { return o.Line })
+	st.Open = slices.DeleteFunc(slices.Clone(st.Open), func(o unended) bool { return o.Line })
 	if len(st.Open) != 1 {
 		t.Fatalf("%+v", st)
 	}

@@ -273,7 +273,7 @@ func (w *walk) skip(to uint64) error {
 }
 
 // unexplained returns the first frame numbers of from..to-1 that are not in a gap. Gaps
-// must ascend, as State.sound checks.
+// must ascend, as state.sound checks.
 func unexplained(from, to uint64, gaps []tap.Range) (tap.Range, bool) {
 	i, _ := slices.BinarySearchFunc(gaps, from, func(g tap.Range, n uint64) int { return cmp.Compare(g.To, n) })
 	for ; i < len(gaps) && from < to && gaps[i].From <= from; i++ {

@@ -16,9 +16,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// DefaultQueue is the number of bytes that may wait for the disk before the tap slows down
+// defaultQueue is the number of bytes that may wait for the disk before the tap slows down
 // the traffic.
-const DefaultQueue = 64 << 20
+const defaultQueue = 64 << 20
 
 const (
 	// pace is the interval between commits, as each commit takes CPU time from forwarding.
@@ -45,7 +45,7 @@ var lockLimit = 4 * time.Second
 // Options are the settings of a [Recorder].
 type Options struct {
 	// Queue is the maximum number of bytes that wait for the disk; 0 means
-	// DefaultQueue, and values below 1 MiB mean 1 MiB.
+	// defaultQueue, and values below 1 MiB mean 1 MiB.
 	Queue int64
 	// Warn is called once, from any goroutine, with the reason if recording
 	// fails. May be nil.
@@ -104,7 +104,7 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 // error, it does not try.
 func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior error) (*queue, error) {
 	if limit == 0 {
-		limit = DefaultQueue
+		limit = defaultQueue
 	}
 	size, count := queueGeometry(limit)
 	var f *queueFile

@@ -23,7 +23,7 @@ type salvage struct {
 	path   string
 	size   int64
 	header tap.Header
-	state  State // NextSeq, and in Gaps all missing frames
+	state  state // NextSeq, and in Gaps all missing frames
 	end    *End  // nil if it is lost
 	frames []place
 	parts  []place
@@ -277,7 +277,7 @@ func (s *salvage) describe(f *os.File) {
 		if read(bucket, keyHeader, &h) && IsID(h.ID) && (named == "" || named == h.ID) {
 			s.header = h
 		}
-		var st State
+		var st state
 		if read(bucket, keyState, &st) && st.sound() && st.NextSeq >= s.state.NextSeq {
 			s.state = st
 		}

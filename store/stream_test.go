@@ -384,7 +384,7 @@ func BenchmarkPiece(b *testing.B) {
 // BenchmarkPieceAlone is the same without the writer, in pieces that do not end
 // the frame and pieces that do.
 func BenchmarkPieceAlone(b *testing.B) {
-	size, count := queueGeometry(DefaultQueue)
+	size, count := queueGeometry(defaultQueue)
 	q := newQueue(make([]byte, queueBytes(size, count)), size, count, nil, time.Now())
 	p := make([]byte, 500)
 	b.SetBytes(int64(len(p)))

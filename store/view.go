@@ -204,7 +204,7 @@ func readSummary(path string) (sum summary, err error) {
 type summary struct {
 	header tap.Header
 	tally  session.Tally
-	state  State
+	state  state
 	end    *End
 	short  bool // the file ends before its last page
 }

@@ -90,7 +90,7 @@ func (r *Recorder) batch(entries []entry, end *End) *batch {
 }
 
 // anew recreates a removed file, without the frames up to a state.
-func (r *Recorder) anew(st State) error {
+func (r *Recorder) anew(st state) error {
 	_ = r.db.closeDB()
 	if err := r.db.create(r.header); err != nil {
 		return err

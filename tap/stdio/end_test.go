@@ -202,7 +202,7 @@ func TestSignalEndsAnAbandonedTap(t *testing.T) {
 }
 
 func TestNoCommand(t *testing.T) {
-	if code, err := Run(Config{}); code != ExitOwnFailure || err == nil {
+	if code, err := Run(Config{}); code != exitOwnFailure || err == nil {
 		t.Errorf("status %d, %v", code, err)
 	}
 }

@@ -26,7 +26,7 @@ var killWithUs = func(*os.Process) {}
 // exits with code in any case.
 func Run(cfg Config) (code int, err error) {
 	if len(cfg.Command) == 0 {
-		return ExitOwnFailure, errNoCommand
+		return exitOwnFailure, errNoCommand
 	}
 	// The console sends Ctrl-C to every process: the server decides, and the tap ends
 	// with it.
@@ -124,7 +124,7 @@ func Start(command []string) (*Process, error) {
 	killWithUs(cmd.Process)
 	p.pid = cmd.Process.Pid
 	go func() {
-		p.code = ExitOwnFailure
+		p.code = exitOwnFailure
 		if state, err := cmd.Process.Wait(); err == nil {
 			p.code = state.ExitCode()
 		}

@@ -39,7 +39,7 @@ type server struct {
 func (e *spawnError) code() int {
 	switch {
 	case errors.Is(e.Err, errPipes):
-		return ExitOwnFailure
+		return exitOwnFailure
 	case errors.Is(e.Err, syscall.ENOENT):
 		return exitNotFound
 	}

@@ -38,7 +38,7 @@ var quiet = 100 * time.Millisecond
 // afterwards, so that a late one does not change the status.
 func Run(cfg Config) (code int, err error) {
 	if len(cfg.Command) == 0 {
-		return ExitOwnFailure, errNoCommand
+		return exitOwnFailure, errNoCommand
 	}
 	sigs := make(chan os.Signal, 256)
 	return runWith(cfg, sigs, func() { catchSignals(sigs) })

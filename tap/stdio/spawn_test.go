@@ -134,7 +134,7 @@ func TestNoServerIsRecordedAsNone(t *testing.T) {
 
 func TestNoPipesIsOurFailure(t *testing.T) {
 	err := &spawnError{"server", fmt.Errorf("%w: %w", errPipes, syscall.EMFILE)}
-	if code := err.code(); code != ExitOwnFailure {
+	if code := err.code(); code != exitOwnFailure {
 		t.Errorf("status %d", code)
 	}
 }

@@ -30,9 +30,9 @@ type Config struct {
 	Warn func(msg string)
 }
 
-// ExitOwnFailure is the status for a failure of the tap itself, as for env(1). [Run]
+// exitOwnFailure is the status for a failure of the tap itself, as for env(1). [Run]
 // returns it with an error.
-const ExitOwnFailure = 125
+const exitOwnFailure = 125
 
 // Statuses of a command that could not be started, as for env(1) and the shell.
 const (
