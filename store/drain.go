@@ -51,7 +51,6 @@ var removeDead = os.Remove
 type deadQueue struct {
 	queueHeader
 	f    *os.File
-	ring []entry
 	live bool // its memory can be trusted
 }
 
@@ -189,11 +188,11 @@ func resume(path string) (*assembler, summary, error) {
 
 // feed passes the entries that are not in the recording to the assembler.
 func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
-	ring := make([]byte, ringEntries*entryBytes)
-	if _, err := d.f.ReadAt(ring, queueHead); err != nil {
+	b := make([]byte, ringEntries*entryBytes)
+	if _, err := d.f.ReadAt(b, queueHead); err != nil {
 		return 0, fmt.Errorf("read queue: %w", err)
 	}
-	d.ring = unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(ring))), ringEntries)
+	ring := unsafe.Slice((*entry)(unsafe.Pointer(unsafe.SliceData(b))), ringEntries)
 	size := uint64(d.blockSize) * uint64(d.blocks)
 	begin := asm.st.Ticket
 	if d.drained > begin {
@@ -204,7 +203,7 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: lostFile}.Encode())
 	}
 	for next = begin; ; next++ {
-		e := d.ring[next%ringEntries]
+		e := ring[next%ringEntries]
 		if e.Mark != next+1 || e.Pos > size-uint64(e.N) || e.At < int64(asm.seg.last) || next-begin == ringEntries || !d.sane(&e) {
 			return next, nil
 		}

@@ -185,15 +185,12 @@ func (p *pages) node(id uint64) (*node, error) {
 
 // inline reads the page inside the value of a bucket.
 func (p *pages) inline(e *elem) (*node, error) {
-	if e.length > pageSize {
+	if e.length > pageSize || e.length < bucketBytes+pageHeader {
 		return nil, fmt.Errorf("%w: an inline bucket of %d bytes", errPage, e.length)
 	}
 	buf, err := p.read(e.val, e.length)
 	if err != nil {
 		return nil, err
-	}
-	if len(buf) < bucketBytes+pageHeader {
-		return nil, fmt.Errorf("%w: an inline bucket of %d bytes", errPage, len(buf))
 	}
 	buf = buf[bucketBytes:]
 	r := run{
@@ -346,13 +343,6 @@ func (t *tree) load(id uint64, depth int, lo, hi []byte) (*node, error) {
 	return n, nil
 }
 
-func (t *tree) rootNode() (*node, error) {
-	if t.flat != nil {
-		return t.flat, nil
-	}
-	return t.load(t.root, 0, nil, nil)
-}
-
 // floor returns the index of the last element whose key is at most k, or 0.
 func (n *node) floor(k []byte) int {
 	after := sort.Search(len(n.elems), func(i int) bool { return string(n.elems[i].key) > string(k) })
@@ -380,9 +370,12 @@ var errStop = errors.New("stop")
 // ascend calls each for the last element whose key is at most k, or the first of all, and
 // for every later one.
 func (t *tree) ascend(k []byte, each func(*elem) error) error {
-	n, err := t.rootNode()
-	if err != nil {
-		return err
+	n := t.flat
+	if n == nil {
+		var err error
+		if n, err = t.load(t.root, 0, nil, nil); err != nil {
+			return err
+		}
 	}
 	return t.ascendNode(n, 0, k, nil, each)
 }
