@@ -81,7 +81,7 @@ func (l *lanes) client(p []byte) {
 		// The chunk's memory is used again, as a connection's is.
 		chunk := bytes.Clone(l.later[:n])
 		l.toUp = append(l.toUp, l.up.feed(chunk, noon)...)
-		rest := l.up.left()
+		rest := l.up.left
 		for i := range chunk {
 			if i < len(chunk)-len(rest) {
 				chunk[i] = '#'

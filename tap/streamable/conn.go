@@ -161,7 +161,7 @@ func (c *conn) take(chunk []byte) {
 	}
 	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
 		c.tell(c.cut(&c.up.lane, c.up.feed, chunk, at))
-		rest := c.up.left()
+		rest := c.up.left
 		switch {
 		case c.mute.Load():
 		case c.up.state == stateOwn:

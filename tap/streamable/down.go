@@ -24,14 +24,14 @@ type downLane struct {
 // feed reads a chunk and returns the bytes to forward.
 func (d *downLane) feed(chunk []byte, at time.Time) []byte {
 	d.begin(chunk)
-	for len(d.left()) > 0 {
+	for len(d.left) > 0 {
 		d.step(at)
 	}
-	return d.finish()
+	return d.out
 }
 
 func (d *downLane) step(at time.Time) {
-	p := d.left()
+	p := d.left
 	switch d.state {
 	case stateBetween:
 		d.ex = d.answering()
@@ -242,7 +242,7 @@ func (d *downLane) end(clean bool) []byte {
 	}
 	d.ex, d.sink = nil, nil
 	d.responsesOver()
-	return d.finish()
+	return d.out
 }
 
 // endless reports whether only the end of the connection can end the current data of the

@@ -70,7 +70,7 @@ func (d *downLane) holdPart(n int, part bodyPart) {
 			h.from = at
 		}
 		h.to = at + n
-		h.data = append(h.data, d.left()[:n]...)
+		h.data = append(h.data, d.left[:n]...)
 	}
 	d.carrier.hold(n)
 }

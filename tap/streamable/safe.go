@@ -17,7 +17,7 @@ func (c *conn) cut(l *lane, feed func([]byte, time.Time) []byte, chunk []byte, a
 		if v := recover(); v != nil {
 			l.blind = true
 			l.passAll()
-			out = l.finish()
+			out = l.out
 			c.failed(v)
 			if l == &c.down.lane {
 				c.letGo()

@@ -21,14 +21,14 @@ type upLane struct {
 // once the exchange that decides about the protocol of the connection is decided.
 func (u *upLane) feed(chunk []byte, at time.Time) []byte {
 	u.begin(chunk)
-	for len(u.left()) > 0 && u.state != stateWaiting {
+	for len(u.left) > 0 && u.state != stateWaiting {
 		u.step(at)
 	}
-	return u.finish()
+	return u.out
 }
 
 func (u *upLane) step(at time.Time) {
-	p := u.left()
+	p := u.left
 	switch u.state {
 	case stateBetween:
 		if p[0] == '\r' || p[0] == '\n' { // RFC 9112, 2.2
@@ -256,5 +256,5 @@ func (u *upLane) end() []byte {
 		u.requestOver(u.ex, u.endRest(complete))
 	}
 	u.ex, u.sink = nil, nil
-	return u.finish()
+	return u.out
 }
