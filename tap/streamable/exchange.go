@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -56,7 +57,7 @@ type side struct {
 	coding  string
 	notes   []string // problems of the recording
 	trailer [][2]string
-	unread  uint64 // number of bytes that could not be read
+	unread  uint64 // number of bytes that were neither read nor recorded
 	socket  bool   // it has become a WebSocket
 
 	// Guarded by traffic.mu. closes reports that the close frame of a WebSocket has crossed.
@@ -197,7 +198,6 @@ func (tr *traffic) responsesOver() {
 
 // over ends one side of an exchange, and the exchange with the second side.
 func (tr *traffic) over(ex *exchange, s *side, complete bool) {
-	s.unreadNote(s == &ex.up)
 	tr.mu.Lock()
 	if !s.over {
 		s.over, s.complete = true, complete
@@ -255,11 +255,14 @@ func (ex *exchange) end() tap.Event {
 	if ex.why != "" {
 		problems = append(problems, ex.why)
 	}
-	for _, s := range []*side{&ex.up, &ex.down} {
+	for i, s := range []*side{&ex.up, &ex.down} {
 		if s.coding != "" {
 			codings = appendNew(codings, s.coding)
 		}
 		problems = append(problems, s.notes...)
+		if from := [...]string{byClient, byServer}[i]; s.unread > 0 {
+			problems = append(problems, fmt.Sprintf("%d bytes from the %s were not recorded, as there may be secrets in them", s.unread, from))
+		}
 	}
 	e.Coding, e.Error = strings.Join(codings, ", "), strings.Join(problems, "; ")
 	return e

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -66,19 +65,6 @@ func (l *lane) unread(p []byte) {
 		return
 	}
 	l.rec.Piece(l.ex.n, l.name, tap.FormBytes, p, true)
-}
-
-// unreadNote notes how many bytes were not recorded.
-func (s *side) unreadNote(up bool) {
-	if s.unread == 0 {
-		return
-	}
-	from := byServer
-	if up {
-		from = byClient
-	}
-	s.note(fmt.Sprintf("%d bytes from the %s were not recorded, as there may be secrets in them", s.unread, from))
-	s.unread = 0
 }
 
 // newSocket makes the cutter of a WebSocket.
