@@ -121,10 +121,8 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	if c.ServerTLS != nil {
 		h.own.scheme = "https"
 	}
-	given, _, err := net.SplitHostPort(c.Listen)
-	if err == nil {
-		h.given = strings.ToLower(given)
-	}
+	given, _, _ := net.SplitHostPort(c.Listen)
+	h.given = strings.ToLower(given)
 	h.own.host, h.own.port, _ = net.SplitHostPort(addr.String())
 	if ip := net.ParseIP(h.own.host); ip.IsUnspecified() {
 		h.own.host = "127.0.0.1"
@@ -140,13 +138,7 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 
 // tlsFor returns a copy of conf, which may be nil, that offers only HTTP/1.1.
 func tlsFor(conf *tls.Config, host string) *tls.Config {
-	if conf == nil {
-		conf = new(tls.Config)
-	}
-	conf = conf.Clone()
-	conf.NextProtos = alpn
-	if host != "" {
-		conf.ServerName = host
-	}
+	conf = cmp.Or(conf, new(tls.Config)).Clone()
+	conf.NextProtos, conf.ServerName = alpn, host
 	return conf
 }

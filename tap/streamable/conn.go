@@ -57,11 +57,8 @@ type conn struct {
 
 func (t *Tap) newConn(c net.Conn) *conn {
 	k := &conn{client: wire{Conn: c, socket: c}, downDone: make(chan struct{})}
-	local, _, err := net.SplitHostPort(c.LocalAddr().String())
-	if err != nil {
-		local = ""
-	}
-	k.Tap, k.traffic.conn, k.local = t, t.conns.Add(1), local
+	k.Tap, k.traffic.conn = t, t.conns.Add(1)
+	k.local, _, _ = net.SplitHostPort(c.LocalAddr().String())
 	k.up.lane = lane{traffic: &k.traffic, name: tap.ToServer}
 	k.down.lane = lane{traffic: &k.traffic, name: tap.ToClient}
 	return k

@@ -67,9 +67,7 @@ func (t *Tap) dialFirst(ctx context.Context, proxy *url.URL, target string) (wir
 	stop := context.AfterFunc(ctx, w.finish)
 	defer stop()
 	if proxy.Scheme == "https" {
-		conf := t.clientTLS.Clone()
-		conf.ServerName = at.host
-		w = w.wrapped(tls.Client, conf)
+		w = w.wrapped(tls.Client, tlsFor(t.clientTLS, at.host))
 	}
 	if err := connectThrough(w, proxy.User, target); err != nil {
 		w.finish()

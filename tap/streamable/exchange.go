@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -244,12 +245,9 @@ func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 // end returns the event that ends an exchange.
 func (ex *exchange) end() tap.Event {
 	e := tap.Event{
-		Name: tap.EventEnd, By: ex.by, HalfClosed: ex.halfClosed, FirstByte: ex.down.first,
+		Name: tap.EventEnd, By: cmp.Or(ex.by, byServer), HalfClosed: ex.halfClosed, FirstByte: ex.down.first,
 		BytesUp: ex.up.bytes, BytesDown: ex.down.bytes,
 		Trailer: append(ex.up.trailer, ex.down.trailer...),
-	}
-	if e.By == "" {
-		e.By = byServer
 	}
 	var codings, problems []string
 	if ex.why != "" {
