@@ -136,7 +136,8 @@ func (c *Config) names(upstream origin, addr net.Addr) hosts {
 	return h
 }
 
-// tlsFor returns a copy of conf, which may be nil, that offers only HTTP/1.1.
+// tlsFor returns a copy of conf, which may be nil, that offers only HTTP/1.1, for
+// connections to host.
 func tlsFor(conf *tls.Config, host string) *tls.Config {
 	conf = cmp.Or(conf, new(tls.Config)).Clone()
 	conf.NextProtos, conf.ServerName = alpn, host
