@@ -346,13 +346,18 @@ func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) 
 	e := tap.Event{Name: tap.EventGap, Bytes: bytes, Error: why}
 	if frames > 0 {
 		e.From, e.To = a.st.NextSeq, a.st.NextSeq+frames-1
-		a.st.Gaps = append(a.st.Gaps, tap.Range{From: e.From, To: e.To})
-		if a.open { // numbers in a segment are consecutive
-			a.closeSegment()
-		}
-		a.st.NextSeq += frames
+		a.skip(e.To + 1)
 	}
 	a.note(0, at, e.Encode())
+}
+
+// skip leaves out the frame numbers up to the next one, as a gap.
+func (a *assembler) skip(next uint64) {
+	a.st.Gaps = append(a.st.Gaps, tap.Range{From: a.st.NextSeq, To: next - 1})
+	if a.open { // numbers in a segment are consecutive
+		a.closeSegment()
+	}
+	a.st.NextSeq = next
 }
 
 // commit ends the batch. Incomplete frames become parts, so that the memory of every chunk

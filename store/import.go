@@ -49,12 +49,8 @@ func (w *Writer) Add(f tap.Frame) error {
 	if err := w.check(&f); err != nil {
 		return w.fail(err)
 	}
-	if st := &w.asm.st; f.Seq > st.NextSeq {
-		st.Gaps = append(st.Gaps, tap.Range{From: st.NextSeq, To: f.Seq - 1})
-		if w.asm.open { // numbers in a segment are consecutive
-			w.asm.closeSegment()
-		}
-		st.NextSeq = f.Seq
+	if f.Seq > w.asm.st.NextSeq {
+		w.asm.skip(f.Seq)
 	}
 	f.Size = int64(len(f.Raw))
 	w.asm.tally.Add(&f)

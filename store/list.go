@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,10 +143,7 @@ func List(dir string) ([]Info, error) {
 }
 
 func newestFirst(a, b Info) int {
-	if c := b.Header.Start.Compare(a.Header.Start); c != 0 {
-		return c
-	}
-	return strings.Compare(b.Path, a.Path)
+	return cmp.Or(b.Header.Start.Compare(a.Header.Start), strings.Compare(b.Path, a.Path))
 }
 
 // recordingsIn returns the names of the recordings in dir, sorted. They include those with

@@ -103,10 +103,7 @@ func Create(dir string, h tap.Header, opt Options) *Recorder {
 // openQueue makes the mapped queue or, if that fails, one in plain memory. With a prior
 // error, it does not try.
 func openQueue(path string, h tap.Header, limit int64, epoch time.Time, prior error) (*queue, error) {
-	if limit == 0 {
-		limit = defaultQueue
-	}
-	size, count := queueGeometry(limit)
+	size, count := queueGeometry(cmp.Or(limit, defaultQueue))
 	var f *queueFile
 	var mem []byte
 	if prior == nil {
