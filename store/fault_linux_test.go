@@ -66,6 +66,28 @@ func cutShort(t *testing.T, size int64, first string) {
 	}
 }
 
+// A queue that is cut short when the tap gives a failing disk up is not marked, and the tap
+// goes on.
+func TestQueueCutShortAtTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x"+Ext)
+	q, err := openQueue(path, tap.Header{}, minQueueSize, time.Now(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !q.outlives {
+		t.Skip("SKIPPED: the queue is plain memory here")
+	}
+	warned := ""
+	r := &Recorder{q: q, db: dbfile{path: path}, opt: Options{Warn: func(err error) { warned = err.Error() }}}
+	if err := os.Truncate(path+QueueExt, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.abandon()
+	if !strings.Contains(warned, "cut short") {
+		t.Errorf("warned: %q", warned)
+	}
+}
+
 // A tap that puts another recorder in the place of this one says so with a gap.
 // What it has recorded until then is not all that crossed.
 func TestRecorderThatWasReplaced(t *testing.T) {

@@ -174,11 +174,13 @@ func (r *Recorder) rest(d time.Duration) {
 // than the pages that earlier commits freed. A mapped queue is left for
 // the next reader of the recording.
 func (r *Recorder) abandon() {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer r.catch()
 	if r.q.file != nil {
+		defer r.q.file.leave()
 		if !r.left.Load() {
 			r.q.markLeft()
 		}
-		r.q.file.leave()
 		return
 	}
 	if r.db.made == nil {
