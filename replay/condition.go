@@ -52,7 +52,7 @@ type Head struct {
 // ReadHead reads the header fields of a request, each a name and a value.
 func ReadHead(fields [][2]string) (h Head) {
 	texts := map[string]*string{
-		"host": &h.Host, "origin": &h.Origin, "authorization": &h.Credentials, "last-event-id": &h.LastEventID,
+		"host": &h.Host, "origin": &h.Origin, "last-event-id": &h.LastEventID,
 		"mcp-session-id": &h.Session, "mcp-protocol-version": &h.Version, "mcp-method": &h.Method, "mcp-name": &h.Name,
 	}
 	for _, f := range fields {
@@ -63,6 +63,8 @@ func ReadHead(fields [][2]string) (h Head) {
 		switch {
 		case name == "origin":
 			h.HasOrigin = true
+		case name == "authorization":
+			h.Credentials = value
 		case name == "mcp-name":
 			h.Name = DecodeField(value)
 		case name == "accept":
