@@ -72,10 +72,8 @@ type Rule struct {
 	// lock.
 	New func(s *Session) Hooks
 
-	// classes are those of the revisions, and unknown that of a revision that is not known.
-	// They are set when the rule is registered.
+	// classes are those of the revisions. They are set when the rule is registered.
 	classes [5]Class
-	unknown Class
 }
 
 // Hooks are the functions of a rule for one session. Each may be nil. A function reports its
@@ -121,30 +119,11 @@ func eachCall(judge func(c *session.Call, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks { return Hooks{Call: judge} }
 }
 
-// letters are the revisions as rules name them.
-var letters = map[byte]jsonrpc.Revision{
-	'A': jsonrpc.Rev20241105, 'B': jsonrpc.Rev20250326, 'C': jsonrpc.Rev20250618, 'D': jsonrpc.Rev20251125, 'E': jsonrpc.Rev20260728,
-}
-
-// revisions are those that rules name, the oldest first.
+// revisions are those that rules name by the letters A to E.
 var revisions = jsonrpc.Revisions[:5]
 
 // indexOf returns the index of a revision in Rule.classes, -1 if it has none.
-func indexOf(rev jsonrpc.Revision) int {
-	switch rev { // which is faster than a search
-	case jsonrpc.Rev20241105:
-		return 0
-	case jsonrpc.Rev20250326:
-		return 1
-	case jsonrpc.Rev20250618:
-		return 2
-	case jsonrpc.Rev20251125:
-		return 3
-	case jsonrpc.Rev20260728:
-		return 4
-	}
-	return -1
-}
+func indexOf(rev jsonrpc.Revision) int { return slices.Index(revisions, rev) }
 
 // known returns a revision, and "" for a version that is none, as if it had not been named. The
 // dialect has no rules.
@@ -155,61 +134,41 @@ func known(rev jsonrpc.Revision) jsonrpc.Revision {
 	return rev
 }
 
-// parseRevisions reads a list of letters and ranges of letters.
-func parseRevisions(list string) (all []jsonrpc.Revision, err error) {
+// parseRevisions returns the indexes of the revisions in a list of letters and ranges of letters.
+func parseRevisions(list string) (all []int) {
 	for part := range strings.SplitSeq(list, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		if !isRange {
-			to = from
-		}
-		if len(from) != 1 || len(to) != 1 || letters[from[0]] == "" || letters[to[0]] == "" || from > to {
-			return nil, fmt.Errorf("invalid revisions %q", list)
-		}
-		for c := from[0]; c <= to[0]; c++ {
-			all = append(all, letters[c])
+		for c := part[0]; c <= part[len(part)-1]; c++ {
+			all = append(all, int(c-'A'))
 		}
 	}
-	return all, nil
+	return all
 }
 
-// prepare reads Class and In.
-func (r *Rule) prepare() error {
-	in, err := parseRevisions(r.In)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.ID, err)
-	}
+// prepare reads Class and In. A mistake in them panics, which a test finds.
+func (r *Rule) prepare() {
+	in := parseRevisions(r.In)
 	for part := range strings.FieldsSeq(r.Class) {
-		name, at, limited := strings.Cut(part, "@")
+		name, at, _ := strings.Cut(part, "@")
 		class, err := ParseClass(name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", r.ID, err)
+			panic(err)
 		}
-		where := in
-		if limited {
-			if where, err = parseRevisions(at); err != nil {
-				return fmt.Errorf("%s: %w", r.ID, err)
-			}
-		}
-		for _, rev := range where {
-			if slices.Contains(in, rev) {
-				r.classes[indexOf(rev)] = class
-			}
+		for _, i := range parseRevisions(cmp.Or(at, r.In)) {
+			r.classes[i] = class
 		}
 	}
-	for _, rev := range in {
-		if r.ClassIn(rev) == 0 {
-			return fmt.Errorf("%s: class %q does not cover the revisions %s", r.ID, r.Class, r.In)
+	for i, class := range r.classes {
+		if (class != 0) != slices.Contains(in, i) {
+			panic(fmt.Errorf("%s: class %q does not cover the revisions %s", r.ID, r.Class, r.In))
 		}
 	}
-	r.unknown = slices.Min(r.classes[:])
-	return nil
 }
 
 // ClassIn returns the class in a revision, and in all of them, if it is not known, the
 // mildest; 0 if the rule is not judged in that revision.
 func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
 	if rev == "" {
-		return r.unknown
+		return slices.Min(r.classes[:])
 	}
 	if i := indexOf(rev); i >= 0 {
 		return r.classes[i]
@@ -244,10 +203,13 @@ func named(text string) string {
 		}
 		var names strings.Builder
 		for _, c := range strings.Trim(list, "@:") {
-			if rev := letters[byte(c)]; rev != "" {
-				names.WriteString(string(rev))
-			} else {
-				names.WriteString(map[rune]string{'-': " to ", ',': ", "}[c])
+			switch c {
+			case '-':
+				names.WriteString(" to ")
+			case ',':
+				names.WriteString(", ")
+			default:
+				names.WriteString(string(revisions[c-'A']))
 			}
 		}
 		return lead + names.String() + tail
@@ -255,9 +217,7 @@ func named(text string) string {
 }
 
 // Worst returns the worst class of the rule in any revision.
-func (r *Rule) Worst() Class {
-	return slices.Max(r.classes[:])
-}
+func (r *Rule) Worst() Class { return slices.Max(r.classes[:]) }
 
 // binds reports whether the rule binds the sender of a lane.
 func (r *Rule) binds(lane tap.Lane) bool {
@@ -280,11 +240,8 @@ var Rules = sync.OnceValue(func() []*Rule {
 	var all []*Rule
 	for _, family := range families {
 		for i := range family {
-			r := &family[i]
-			if err := r.prepare(); err != nil {
-				panic(err) // a mistake in a declaration, which a test finds
-			}
-			all = append(all, r)
+			family[i].prepare()
+			all = append(all, &family[i])
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Rule) int { return cmp.Compare(a.ID, b.ID) })

@@ -238,7 +238,7 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 		case line[0] == '=':
 			number, rev, _ := strings.Cut(line[1:], " ")
 			exchange, _ := strconv.ParseUint(number, 10, 64) // none on stdio
-			handshake(exchange, letters[rev[0]])
+			handshake(exchange, revisions[rev[0]-'A'])
 		case line[0] == '+':
 			d, err := time.ParseDuration(line[1:])
 			if err != nil {
