@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap"
@@ -100,58 +99,6 @@ type judge struct {
 	verdict Verdict
 }
 
-// A plan has the rules that judge messages of one kind: first those that select the kind, or
-// the kind and the method, then, after what is embedded, those that select all messages.
-type plan struct {
-	first, last selection
-}
-
-type planKey struct {
-	kind, method string
-	lane         tap.Lane
-	revision     jsonrpc.Revision
-}
-
-// A selection has the rules that apply to a message. Unknown are rules that may apply, which
-// depends on a revision that is not known.
-type selection struct{ rules, unknown []*judge }
-
-// maxPlans is how many plans a session keeps. Methods and revisions may be anything.
-const maxPlans = 1024
-
-// plan returns the plan for messages of a kind.
-func (s *Session) plan(key planKey) *plan {
-	if p := s.plans[key]; p != nil {
-		return p
-	}
-	p := &plan{}
-	add := func(to *selection, on string) {
-		for _, j := range s.selected[on] {
-			switch {
-			case !j.rule.binds(key.lane):
-			case j.rule.ClassIn(key.revision) != 0:
-				to.rules = append(to.rules, j)
-			case key.revision == "":
-				to.unknown = append(to.unknown, j)
-			}
-		}
-	}
-	add(&p.first, key.kind)
-	if key.method != "" {
-		add(&p.first, key.kind+" "+key.method)
-	}
-	if key.kind != "invalid" && key.kind != "batch" {
-		add(&p.last, "message")
-	}
-	if len(s.plans) == maxPlans {
-		clear(s.plans)
-	}
-	key.method = strings.Clone(key.method)
-	key.revision = jsonrpc.Revision(strings.Clone(string(key.revision)))
-	s.plans[key] = p
-	return p
-}
-
 // at returns the verdict of a judge for a frame.
 func (j *judge) at(frame uint64, rev jsonrpc.Revision) *Verdict {
 	j.verdict.frame, j.verdict.revision = frame, rev
@@ -164,7 +111,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 		return s
 	}
 	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c}
-	s.Listed, s.selected, s.plans = map[string]map[string]jsonrpc.Value{}, map[string][]*judge{}, map[planKey]*plan{}
+	s.Listed, s.selected = map[string]map[string]jsonrpc.Value{}, map[string][]*judge{}
 	s.requests.Max = maxRequests
 	for _, r := range c.rules {
 		if r.New == nil || !r.applies(s.Transport) {
@@ -295,51 +242,48 @@ func (c *Checker) message(m *Message) {
 			c.results.messages++
 		}
 	}
-	kind, method := "invalid", ""
+	kind := m.Kind.String()
 	switch m.Kind {
-	case jsonrpc.Request, jsonrpc.Notification:
-		kind, method = m.Kind.String(), m.Method
-	case jsonrpc.Response, jsonrpc.ErrorResponse:
-		if kind = "result"; m.Kind == jsonrpc.ErrorResponse {
-			kind = "error"
-		}
-		if m.Request != nil {
-			method = m.Request.Method
-		}
-	case jsonrpc.Batch:
-		kind = "batch"
+	case jsonrpc.Response:
+		kind = "result"
+	case jsonrpc.Other:
+		kind = jsonrpc.Invalid.String()
 	}
-	p := s.plan(planKey{kind, method, m.Lane, m.Revision})
-	p.first.judge(m)
+	s.judge(m, kind)
+	if m.Kind == jsonrpc.Batch || kind == jsonrpc.Invalid.String() {
+		return
+	}
+	s.judge(m, kind+" "+m.about())
 	c.embedded(m)
-	p.last.judge(m)
+	s.judge(m, "message")
 }
 
-// judge hands a message to the rules.
-func (s selection) judge(m *Message) {
-	for _, j := range s.unknown {
-		j.at(m.Entry.Frame.Seq, "").Skip("the revision is not known")
-	}
-	why, method := "", m.Method
+// judge hands a message to the rules that select messages of a kind, or of a kind and method.
+func (s *Session) judge(m *Message, on string) {
+	why, method := "", m.about()
 	switch {
 	case m.Unread:
 		why = "the message is too large to be read"
 	case m.Entry.Frame.Truncated:
 		why = "the frame is truncated"
 	}
-	if m.Request != nil {
-		method = m.Request.Method
-	}
-	for _, j := range s.rules {
-		v := j.at(m.Entry.Frame.Seq, m.Revision)
-		if why != "" {
-			v.Skip(why)
+	for _, j := range s.selected[on] {
+		if !j.rule.binds(m.Lane) {
 			continue
 		}
-		v.method = method
-		if j.Message(m, v); m.cut {
-			v.Skip(fmt.Sprintf("only the first %d parts of a message are judged", maxParts))
-			m.cut = false
+		v := j.at(m.Entry.Frame.Seq, m.Revision)
+		switch judged := v.judged(); {
+		case !judged && m.Revision == "":
+			v.Skip("the revision is not known")
+		case !judged:
+		case why != "":
+			v.Skip(why)
+		default:
+			v.method = method
+			if j.Message(m, v); m.cut {
+				v.Skip(fmt.Sprintf("only the first %d parts of a message are judged", maxParts))
+				m.cut = false
+			}
 		}
 	}
 }

@@ -148,17 +148,6 @@ func (m *Message) head() *tap.Event {
 	return x.Request
 }
 
-// named returns what Mcp-Name has to repeat, "" if there is nothing.
-func (m *Message) named() string {
-	switch m.Method {
-	case "tools/call", "prompts/get":
-		return m.Param("name").Decoded()
-	case "resources/read":
-		return m.Param("uri").Decoded()
-	}
-	return ""
-}
-
 // compareField judges whether a field of the request repeats a text of the body.
 func (m *Message) compareField(v *Verdict, name, want string) {
 	head := m.head()

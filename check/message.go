@@ -73,21 +73,31 @@ func (m *Message) readEnvelope() jsonrpc.Value {
 	return nil
 }
 
-// Subject returns the tool, prompt or URI that a message is about, or else its method, or
-// that of its request.
-func (m *Message) Subject() string {
-	param, method, subject := m.Param, m.Method, ""
+// about returns the method of a message, or that of its request.
+func (m *Message) about() string {
 	if m.Request != nil {
-		param, method = m.Request.Param, m.Request.Method
+		return m.Request.Method
 	}
-	switch method {
-	case "tools/call", "prompts/get":
-		subject = param("name").Decoded()
-	case "resources/read":
-		subject = param("uri").Decoded()
-	}
-	return cmp.Or(subject, method)
+	return m.Method
 }
+
+// named returns the tool, prompt or URI that a message or its request is about, "" for none.
+func (m *Message) named() string {
+	param := m.Param
+	if m.Request != nil {
+		param = m.Request.Param
+	}
+	switch m.about() {
+	case "tools/call", "prompts/get":
+		return param("name").Decoded()
+	case "resources/read":
+		return param("uri").Decoded()
+	}
+	return ""
+}
+
+// Subject returns what a message is about: see [Message.named], or else [Message.about].
+func (m *Message) Subject() string { return cmp.Or(m.named(), m.about()) }
 
 // maxParts is how many parts of a message, such as content blocks, are judged.
 const maxParts = 100_000

@@ -196,10 +196,7 @@ var onContent = []string{
 func (m *Message) allBlocks() []block { return m.blocks.all(m, m.readBlocks) }
 
 func (m *Message) readBlocks(yield func(block) bool) {
-	method := m.Method
-	if m.Request != nil {
-		method = m.Request.Method
-	}
+	method := m.about()
 	switch {
 	case method == "prompts/get":
 		blocksOfMessages(m.Outcome(), m.root(), "prompt", yield)

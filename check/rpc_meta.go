@@ -50,10 +50,7 @@ func (m *Message) readMetas(yield func(meta) bool) {
 	}
 	root, path, places := m.Parameters(), m.root(), metaPlaces.params[m.Method]
 	if m.Kind == jsonrpc.Response {
-		root, places = m.Outcome(), nil
-		if m.Request != nil {
-			places = metaPlaces.result[m.Request.Method]
-		}
+		root, places = m.Outcome(), metaPlaces.result[m.about()]
 	}
 	if !take(path, root) || m.Revision < jsonrpc.Rev20250618 {
 		return // older schemas have no other _meta

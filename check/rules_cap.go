@@ -256,11 +256,7 @@ func (v *Verdict) required(m *Message, capabilities jsonrpc.Value, names ...stri
 		v.Skip("the capabilities are not known")
 		return
 	}
-	method := m.Method
-	if m.Request != nil {
-		method = m.Request.Method
-	}
-	v.Check(declares(capabilities, names...), method, "", strings.Join(names, ".")+" is not declared")
+	v.Check(declares(capabilities, names...), m.about(), "", strings.Join(names, ".")+" is not declared")
 }
 
 // requires returns New for a rule that requests need a capability of the server.

@@ -430,7 +430,7 @@ func knownType(rev jsonrpc.Revision, b block) bool {
 
 // eachContents calls judge for each item of contents, or each embedded resource, and its path.
 func eachContents(m *Message, judge func(contents jsonrpc.Value, path string)) {
-	if m.Request != nil && m.Request.Method == "resources/read" {
+	if m.about() == "resources/read" {
 		for _, c := range m.Member("contents").Each {
 			if c.IsObject() {
 				judge(c, "$.result.contents[*]")
@@ -460,11 +460,11 @@ func binaries(m *Message, v *Verdict) {
 	}
 	eachContents(m, func(c jsonrpc.Value, path string) {
 		judge(c.Get("blob"), path+".blob")
-		if m.Request != nil && m.Request.Method == "prompts/get" && c.Get("mimeType") == nil {
+		if m.about() == "prompts/get" && c.Get("mimeType") == nil {
 			v.Violate(m.Subject(), path+".mimeType", "missing")
 		}
 	})
-	if m.Request != nil && m.Request.Method == "resources/read" {
+	if m.about() == "resources/read" {
 		return
 	}
 	for _, b := range m.allBlocks() {

@@ -159,14 +159,12 @@ func hiddenCharacters(m *Message, v *Verdict) {
 	if m.Path != "$" {
 		return
 	}
-	if m.Request != nil {
-		if l := lists[m.Request.Method]; l.changed != "" {
-			for _, one := range m.Member(l.member).Each {
-				found := hidden(one)
-				v.Check(found == "", one.Get("name").Decoded(), "$.result."+l.member+"[*]", "a hidden character: "+found)
-			}
-			return
+	if l := lists[m.about()]; l.changed != "" {
+		for _, one := range m.Member(l.member).Each {
+			found := hidden(one)
+			v.Check(found == "", one.Get("name").Decoded(), "$.result."+l.member+"[*]", "a hidden character: "+found)
 		}
+		return
 	}
 	found := hidden(m.Outcome())
 	v.Check(found == "", m.Subject(), "$.result", "a hidden character: "+found)

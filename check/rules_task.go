@@ -65,12 +65,8 @@ var rulesTask = []Rule{
 		Source: "D:basic/utilities/tasks#ttl-and-resource-management; schema Task",
 		Fix:    "Write RFC 3339 timestamps and always include ttl.",
 		New: each(func(m *Message, v *Verdict) {
-			subject := m.Method
-			if m.Request != nil {
-				subject = m.Request.Method
-			}
 			for path, task := range reportedTasks(m) {
-				v.clean(func() { taskTimes(v, task, subject, path) })
+				v.clean(func() { taskTimes(v, task, m.about(), path) })
 			}
 		}, onTasks...),
 	},
@@ -152,12 +148,12 @@ var rulesTask = []Rule{
 		Source: "D:basic/utilities/tasks#associating-task-related-messages, #task-notifications",
 		Fix:    "Leave the metadata out: the taskId is in the message.",
 		New: each(func(m *Message, v *Verdict) {
-			subject, value := m.Method, m.Parameters()
+			value := m.Parameters()
 			if m.Request != nil {
-				subject, value = m.Request.Method, m.Outcome()
+				value = m.Outcome()
 			}
 			related := value.Get("_meta", jsonrpc.MetaPrefix+"related-task")
-			v.CheckValue(related == nil, subject, m.root()+"._meta", "related-task", related)
+			v.CheckValue(related == nil, m.about(), m.root()+"._meta", "related-task", related)
 		}, "request tasks/get", "request tasks/result", "request tasks/cancel", "result tasks/get", "result tasks/list", "result tasks/cancel",
 			"notification notifications/tasks/status"),
 	},

@@ -400,7 +400,7 @@ func eachAnnotations(judge func(m *Message, annotations jsonrpc.Value, subject, 
 				v.clean(func() { judge(m, annotations, subject, path+".annotations", v) })
 			}
 		}
-		if m.Request != nil && lists[m.Request.Method].key != "" {
+		if lists[m.about()].key != "" {
 			eachIn(m, func(d definition) { at(d.Value, d.name, d.path) })
 			return
 		}

@@ -31,10 +31,8 @@ type Session struct {
 	checker *Checker
 	// rules are those at work, the others those of them that have the function.
 	rules, watchers, frames, exchanges, calls []*judge
-	// selected has the rules that judge messages, by the elements of On, and plans those
-	// that judge messages of one kind.
+	// selected has the rules that judge messages, by the elements of On.
 	selected map[string][]*judge
-	plans    map[planKey]*plan
 	requests bounded.Map[session.Ref, *Request]
 	seen     bool
 	// toolsChanged reports that the server announced a change and Listed may be outdated.
