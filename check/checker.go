@@ -95,7 +95,6 @@ func (c *Checker) Found(f func(*Finding)) { c.results.found = f }
 // A judge is a rule at work in a session.
 type judge struct {
 	Hooks
-	rule    *Rule
 	verdict Verdict
 }
 
@@ -117,17 +116,14 @@ func (c *Checker) session(e *session.Entry) *Session {
 		if r.New == nil || !r.applies(s.Transport) {
 			continue
 		}
-		j := &judge{rule: r, Hooks: r.New(s), verdict: Verdict{rule: r, results: c.results, session: s.Number}}
+		j := &judge{r.New(s), Verdict{Judgement: c.results.of(r), results: c.results, session: s.Number}}
 		s.rules = append(s.rules, j)
-		add := func(list *[]*judge, has bool) {
-			if has {
-				*list = append(*list, j)
-			}
+		if j.Watch != nil {
+			s.watchers = append(s.watchers, j)
 		}
-		add(&s.watchers, j.Watch != nil)
-		add(&s.frames, j.Frame != nil)
-		add(&s.exchanges, j.Exchange != nil)
-		add(&s.calls, j.Call != nil)
+		if j.Frame != nil {
+			s.frames = append(s.frames, j)
+		}
 		for _, on := range j.On {
 			s.selected[on] = append(s.selected[on], j)
 		}
@@ -239,7 +235,7 @@ func (c *Checker) message(m *Message) {
 	if m.Path == "$" {
 		c.before = c.results.serious
 		if m.Kind != jsonrpc.Invalid && m.Kind != jsonrpc.Batch {
-			c.results.messages++
+			c.results.Messages++
 		}
 	}
 	kind := m.Kind.String()
@@ -268,7 +264,7 @@ func (s *Session) judge(m *Message, on string) {
 		why = "the frame is truncated"
 	}
 	for _, j := range s.selected[on] {
-		if !j.rule.binds(m.Lane) {
+		if !j.verdict.Rule.binds(m.Lane) {
 			continue
 		}
 		v := j.at(m.Entry.Frame.Seq, m.Revision)
@@ -337,8 +333,8 @@ func (c *Checker) responses(m *Message) {
 // call hands a call to the rules.
 func (c *Checker) call(s *Session, call *session.Call) {
 	rev := s.inForce(call.Revision)
-	for _, j := range s.calls {
-		if rev == "" || j.rule.ClassIn(rev) != 0 {
+	for _, j := range s.rules {
+		if j.Call != nil && (rev == "" || j.verdict.Rule.ClassIn(rev) != 0) {
 			j.verdict.method = call.Method
 			j.Call(call, j.at(call.Ref.Seq, rev))
 		}
@@ -361,8 +357,8 @@ func (c *Checker) over(x *Exchange) {
 		x.Revision = c.around(x)
 	}
 	frame := x.frame()
-	for _, j := range x.Session.exchanges {
-		if x.Revision == "" || j.rule.ClassIn(x.Revision) != 0 {
+	for _, j := range x.Session.rules {
+		if j.Exchange != nil && (x.Revision == "" || j.verdict.Rule.ClassIn(x.Revision) != 0) {
 			j.Exchange(x, j.at(frame, x.Revision))
 		}
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -103,13 +104,10 @@ type findingKey struct{ rule, subject, path string }
 
 // results collects verdicts.
 type results struct {
+	Report     // its lists are set by report
 	judgements map[*Rule]*Judgement
 	findings   map[findingKey]*Finding
-	violated   uint64 // how often any rule was violated
-	serious    uint64 // those of Must or worse
-	more       uint64
-	moreWorst  Class
-	messages   uint64
+	serious    uint64                         // violations of Must or worse
 	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
 	found      func(f *Finding)               // may be nil
@@ -126,46 +124,30 @@ func (r *results) of(rule *Rule) *Judgement {
 
 // report returns the ordered results.
 func (r *results) report() *Report {
-	out := &Report{More: r.more, MoreWorst: r.moreWorst, Messages: r.messages}
-	for _, f := range r.findings {
-		out.Findings = append(out.Findings, f)
-	}
-	slices.SortFunc(out.Findings, func(a, b *Finding) int {
+	r.Findings = slices.SortedFunc(maps.Values(r.findings), func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(b.Class, a.Class), cmp.Compare(a.Rule.ID, b.Rule.ID), cmp.Compare(a.Frames[0], b.Frames[0]),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Path, b.Path))
 	})
-	for _, j := range r.judgements {
-		out.Judgements = append(out.Judgements, j)
-	}
-	slices.SortFunc(out.Judgements, func(a, b *Judgement) int { return cmp.Compare(a.Rule.ID, b.Rule.ID) })
-	return out
+	r.Judgements = slices.SortedFunc(maps.Values(r.judgements), func(a, b *Judgement) int { return cmp.Compare(a.Rule.ID, b.Rule.ID) })
+	r.Judgements = slices.DeleteFunc(r.Judgements, func(j *Judgement) bool { return j.Held+j.Violated+j.NotJudged == 0 })
+	return &r.Report
 }
 
 // A Verdict takes the judgement of one rule about one message, frame, exchange, call or
 // session. It may be called several times, for several parts of a message.
 type Verdict struct {
-	rule     *Rule
+	*Judgement
 	results  *results
 	session  int
 	frame    uint64
 	revision jsonrpc.Revision
 	method   string // see Finding.method
-	// judgement is that of the rule, nil before the first verdict.
-	judgement *Judgement
-}
-
-// counts returns the counts of the rule.
-func (v *Verdict) counts() *Judgement {
-	if v.judgement == nil {
-		v.judgement = v.results.of(v.rule)
-	}
-	return v.judgement
 }
 
 // Hold reports that the rule holds.
 func (v *Verdict) Hold() {
 	if v.known() {
-		v.counts().Held++
+		v.Held++
 	}
 }
 
@@ -185,20 +167,19 @@ func (v *Verdict) known() bool {
 func (v *Verdict) judged() bool { return v.class() != 0 }
 
 // class returns the class of the rule in the revision.
-func (v *Verdict) class() Class { return v.rule.ClassIn(v.revision) }
+func (v *Verdict) class() Class { return v.Rule.ClassIn(v.revision) }
 
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
-	j := v.counts()
-	j.NotJudged++
-	for i := range j.Reasons {
-		if j.Reasons[i].Text == why {
-			j.Reasons[i].Count++
+	v.NotJudged++
+	for i := range v.Reasons {
+		if v.Reasons[i].Text == why {
+			v.Reasons[i].Count++
 			return
 		}
 	}
-	if len(j.Reasons) < maxReasons {
-		j.Reasons = append(j.Reasons, Reason{why, 1})
+	if len(v.Reasons) < maxReasons {
+		v.Reasons = append(v.Reasons, Reason{why, 1})
 	}
 }
 
@@ -214,25 +195,24 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	if !v.known() {
 		return
 	}
-	v.counts().Violated++
-	v.results.violated++
+	v.Violated++
 	if class >= Must {
 		v.results.serious++
 	}
 	if v.results.each != nil {
-		v.results.each(v.rule, v.frame)
+		v.results.each(v.Rule, v.frame)
 	}
-	key := findingKey{v.rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
+	key := findingKey{v.Rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
 	f := v.results.findings[key]
 	if f == nil {
 		if v.results.ofClass[class] >= MaxFindings {
-			v.results.more++
-			v.results.moreWorst = max(v.results.moreWorst, class)
+			v.results.More++
+			v.results.MoreWorst = max(v.results.MoreWorst, class)
 			return
 		}
 		v.results.ofClass[class]++
 		f = &Finding{
-			Rule: v.rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision, method: strings.Clone(v.method),
+			Rule: v.Rule, Subject: key.subject, Path: path, Text: cut(text), Session: v.session, Revision: v.revision, method: strings.Clone(v.method),
 		}
 		v.results.findings[key] = f
 	}

@@ -31,9 +31,8 @@ func isMasked[T ~string | ~[]byte](value T) bool {
 
 // clean reports that the rule holds if judge reports nothing else.
 func (v *Verdict) clean(judge func()) {
-	j := v.counts()
-	before := j.Violated + j.NotJudged
-	if judge(); j.Violated+j.NotJudged == before {
+	before := v.Violated + v.NotJudged
+	if judge(); v.Violated+v.NotJudged == before {
 		v.Hold()
 	}
 }

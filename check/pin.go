@@ -363,7 +363,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	now := c.Pin()
 	method := "" // of the list that is compared
 	at := func(rule *Rule, frame uint64) *Verdict {
-		return &Verdict{rule: rule, results: c.results, frame: frame, method: method}
+		return &Verdict{Judgement: c.results.of(rule), results: c.results, frame: frame, method: method}
 	}
 	removed, changed, added := Lookup("pin-01"), Lookup("pin-02"), Lookup("pin-03")
 	unpinned := Observation

@@ -427,7 +427,7 @@ func initializeAnswered(*Session) Hooks {
 				v.revision = anyLegacy
 			}
 			switch wait := end - c.At; {
-			case c.Method != "initialize" || !v.rule.binds(other(c.Lane)):
+			case c.Method != "initialize" || !v.Rule.binds(other(c.Lane)):
 			case !isForgotten(c):
 				v.Hold()
 			case wait < patience:

@@ -193,7 +193,7 @@ func answeredAtEnd(byClient bool) func(*Session) Hooks {
 			Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
 			Call: func(c *session.Call, v *Verdict) {
 				switch {
-				case !v.rule.binds(other(c.Lane)):
+				case !v.Rule.binds(other(c.Lane)):
 				case c.Status.Settled():
 					v.Hold()
 				case !end.over:
@@ -223,7 +223,7 @@ func crashes(*Session) Hooks {
 		},
 		Call: func(c *session.Call, v *Verdict) {
 			switch {
-			case !v.rule.binds(other(c.Lane)):
+			case !v.Rule.binds(other(c.Lane)):
 			case how == "" || !isForgotten(c):
 				v.Hold()
 			default:

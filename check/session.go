@@ -29,8 +29,8 @@ type Session struct {
 	Listed map[string]map[string]jsonrpc.Value
 
 	checker *Checker
-	// rules are those at work, the others those of them that have the function.
-	rules, watchers, frames, exchanges, calls []*judge
+	// rules are those at work, watchers and frames those of them that have Watch or Frame.
+	rules, watchers, frames []*judge
 	// selected has the rules that judge messages, by the elements of On.
 	selected map[string][]*judge
 	requests bounded.Map[session.Ref, *Request]
