@@ -108,15 +108,14 @@ type once[T any] struct {
 	parts     []T
 }
 
-// all returns the parts, which read yields the first time.
-func (o *once[T]) all(m *Message, read func(yield func(T) bool)) []T {
+// all returns the parts, which read adds the first time.
+func (o *once[T]) all(m *Message, read func(add func(T))) []T {
 	if !o.read {
 		o.read = true
-		read(func(part T) bool {
+		read(func(part T) {
 			if o.cut = len(o.parts) == maxParts; !o.cut {
 				o.parts = append(o.parts, part)
 			}
-			return !o.cut
 		})
 	}
 	m.cut = m.cut || o.cut

@@ -194,53 +194,46 @@ var onContent = []string{
 // allBlocks returns the content blocks of a message that onContent selects.
 func (m *Message) allBlocks() []block { return m.blocks.all(m, m.readBlocks) }
 
-func (m *Message) readBlocks(yield func(block) bool) {
-	method := m.about()
+func (m *Message) readBlocks(add func(block)) {
 	switch {
-	case method == "prompts/get":
-		blocksOfMessages(m.Outcome(), m.root(), "prompt", yield)
+	case m.about() == "prompts/get":
+		blocksOfMessages(m.Outcome(), m.root(), "prompt", add)
 	case m.Kind == jsonrpc.Request:
-		blocksOfMessages(m.Parameters(), m.root(), "sampling", yield)
-	case method == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
-		blocksOf(m.Member("content"), m.root()+".content", "sampling", yield)
+		blocksOfMessages(m.Parameters(), m.root(), "sampling", add)
+	case m.about() == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
+		blocksOf(m.Member("content"), m.root()+".content", "sampling", add)
 	default:
-		blocksOf(m.Member("content"), m.root()+".content", "tool", yield)
+		blocksOf(m.Member("content"), m.root()+".content", "tool", add)
 	}
 }
 
-func blocksOfMessages(v jsonrpc.Value, path, place string, yield func(block) bool) {
+func blocksOfMessages(v jsonrpc.Value, path, place string, add func(block)) {
 	for _, message := range v.Get("messages").Each {
-		if !blocksOf(message.Get("content"), path+".messages[*].content", place, yield) {
-			return
-		}
+		blocksOf(message.Get("content"), path+".messages[*].content", place, add)
 	}
 }
 
-func blocksOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
-	if v.IsArray() {
+func blocksOf(v jsonrpc.Value, path, place string, add func(block)) {
+	switch {
+	case v.IsArray():
 		path += "[*]"
-	} else if place == "tool" || !v.IsObject() {
-		return true
-	} else {
-		return blockOf(v, path, place, yield)
-	}
-	for _, b := range v.Each {
-		if b.IsObject() && !blockOf(b, path, place, yield) {
-			return false
+		for _, b := range v.Each {
+			blockOf(b, path, place, add)
 		}
+	case place != "tool":
+		blockOf(v, path, place, add)
 	}
-	return true
 }
 
-func blockOf(v jsonrpc.Value, path, place string, yield func(block) bool) bool {
+func blockOf(v jsonrpc.Value, path, place string, add func(block)) {
+	if !v.IsObject() {
+		return
+	}
 	kind := v.Get("type").Decoded()
-	if !yield(block{v, path, place, kind}) {
-		return false
+	add(block{v, path, place, kind})
+	if place == "sampling" && kind == "tool_result" {
+		blocksOf(v.Get("content"), path+".content", "tool", add)
 	}
-	if place != "sampling" || kind != "tool_result" {
-		return true
-	}
-	return blocksOf(v.Get("content"), path+".content", "tool", yield)
 }
 
 // eachBlock returns New for a rule that judges one content block after the other.

@@ -40,47 +40,44 @@ type meta struct {
 // is not looked at.
 func (m *Message) allMetas() []meta { return m.metas.all(m, m.readMetas) }
 
-func (m *Message) readMetas(yield func(meta) bool) {
+func (m *Message) readMetas(add func(meta)) {
 	if text := m.Entry.Frame.Raw; !bytes.Contains(text, []byte("_meta")) && bytes.IndexByte(text, '\\') < 0 {
 		return
 	}
-	take := func(path string, v jsonrpc.Value) bool {
-		own := v.Get("_meta")
-		return own == nil || yield(meta{own, cmp.Or(v.Get("name").Decoded(), v.Get("uri").Decoded(), m.Subject()), path + "._meta"})
+	take := func(path string, v jsonrpc.Value) {
+		if own := v.Get("_meta"); own != nil {
+			add(meta{own, cmp.Or(v.Get("name").Decoded(), v.Get("uri").Decoded(), m.Subject()), path + "._meta"})
+		}
 	}
 	root, path, places := m.Parameters(), m.root(), metaPlaces.params[m.Method]
 	if m.Kind == jsonrpc.Response {
 		root, places = m.Outcome(), metaPlaces.result[m.about()]
 	}
-	if !take(path, root) || m.Revision < jsonrpc.Rev20250618 {
+	take(path, root)
+	if m.Revision < jsonrpc.Rev20250618 {
 		return // older schemas have no other _meta
 	}
 	for _, place := range places {
-		if !descend(root, path, place, take) {
-			return
-		}
+		descend(root, path, place, take)
 	}
 }
 
-// descend calls f for each value at a place, until f returns false.
-func descend(v jsonrpc.Value, path, place string, f func(path string, v jsonrpc.Value) bool) bool {
+// descend calls f for each value at a place.
+func descend(v jsonrpc.Value, path, place string, f func(path string, v jsonrpc.Value)) {
 	step, rest, _ := strings.Cut(place, ".")
 	switch {
 	case place == "":
-		return f(path, v)
+		f(path, v)
 	case step != "[*]":
-		inner := v.Get(step)
-		return inner == nil || descend(inner, path+"."+step, rest, f)
-	case !v.IsArray():
-		return descend(v, path, rest, f)
-	}
-	path += "[*]"
-	for _, inner := range v.Each {
-		if !descend(inner, path, rest, f) {
-			return false
+		descend(v.Get(step), path+"."+step, rest, f)
+	case v.IsArray():
+		path += "[*]"
+		for _, inner := range v.Each {
+			descend(inner, path, rest, f)
 		}
+	default:
+		descend(v, path, rest, f)
 	}
-	return true
 }
 
 var (

@@ -338,7 +338,7 @@ func toolBalance(m *Message, v *Verdict) {
 		for _, message := range m.Param("messages").Each {
 			user := message.Get("role").Decoded() == "user"
 			uses, results, others := map[string]bool{}, map[string]bool{}, false
-			blocksOf(message.Get("content"), path, "prompt", func(b block) bool { // without the content of tool_results
+			blocksOf(message.Get("content"), path, "prompt", func(b block) { // without the content of tool_results
 				switch t := b.Get("type").Decoded(); {
 				case t == "tool_use" && !user:
 					uses[b.Get("id").Decoded()] = true
@@ -347,7 +347,6 @@ func toolBalance(m *Message, v *Verdict) {
 				default:
 					others = true
 				}
-				return true
 			})
 			if len(results) > 0 && others {
 				v.Violate(m.Method, path, "a tool_result beside other content")
