@@ -7,49 +7,50 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
+// A lineJSON is the beginning of each line of `check --json`.
+type lineJSON struct {
+	V         int    `json:"v"`
+	Type      string `json:"type"`
+	Recording string `json:"recording"`
+}
+
 // A checklistJSON is a topic of the checklist in `check --json`.
 type checklistJSON struct {
-	V         int    `json:"v"`
-	Type      string `json:"type"` // topic
-	Recording string `json:"recording"`
+	lineJSON // topic
 	check.ChecklistItem
 }
 
 // A findingJSON is a finding in `check --json`.
 type findingJSON struct {
-	V         int      `json:"v"`
-	Type      string   `json:"type"` // finding, or found while the recording is followed
-	Recording string   `json:"recording"`
-	Rule      string   `json:"rule"`
-	Class     string   `json:"class"`
-	Subject   string   `json:"subject,omitempty"`
-	Path      string   `json:"path,omitempty"`
-	Text      string   `json:"text,omitempty"`
-	Count     uint64   `json:"count"`
-	Frames    []uint64 `json:"frames"`
-	Session   int      `json:"session,omitempty"`
-	Revision  string   `json:"revision,omitempty"`
-	Requires  string   `json:"requires"`
-	Fix       string   `json:"fix"`
-	Source    string   `json:"source"`
+	lineJSON          // finding, or found while the recording is followed
+	Rule     string   `json:"rule"`
+	Class    string   `json:"class"`
+	Subject  string   `json:"subject,omitempty"`
+	Path     string   `json:"path,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Count    uint64   `json:"count"`
+	Frames   []uint64 `json:"frames"`
+	Session  int      `json:"session,omitempty"`
+	Revision string   `json:"revision,omitempty"`
+	Requires string   `json:"requires"`
+	Fix      string   `json:"fix"`
+	Source   string   `json:"source"`
+}
+
+func newFindingJSON(kind, name string, f *check.Finding) findingJSON {
+	return findingJSON{
+		lineJSON{1, kind, name}, f.Rule.ID, f.Class.String(), f.Subject, f.Path, f.Text, f.Count, f.Frames, f.Session, string(f.Revision), f.Rule.Text, f.Rule.Fix, f.Rule.SourceText(),
+	}
 }
 
 // FoundJSON prints a finding of a recording that is followed.
 func FoundJSON(w io.Writer, name string, f *check.Finding) error {
-	return writeFinding(w, "found", name, f)
-}
-
-func writeFinding(w io.Writer, kind, name string, f *check.Finding) error {
-	return term.WriteJSON(w, findingJSON{
-		1, kind, name, f.Rule.ID, f.Class.String(), f.Subject, f.Path, f.Text, f.Count, f.Frames, f.Session, string(f.Revision), f.Rule.Text, f.Rule.Fix, f.Rule.SourceText(),
-	})
+	return term.WriteJSON(w, newFindingJSON("found", name, f))
 }
 
 // A judgementJSON counts the verdicts of a rule in `check --json`.
 type judgementJSON struct {
-	V         int            `json:"v"`
-	Type      string         `json:"type"` // rule
-	Recording string         `json:"recording"`
+	lineJSON                 // rule
 	Rule      string         `json:"rule"`
 	Held      uint64         `json:"held"`
 	Violated  uint64         `json:"violated"`
@@ -59,30 +60,24 @@ type judgementJSON struct {
 
 // A gateJSON is the outcome of --expect or --forbid in `check --json`.
 type gateJSON struct {
-	V         int    `json:"v"`
-	Type      string `json:"type"` // expect or forbid
-	Recording string `json:"recording"`
-	Filter    string `json:"filter"`
-	Calls     uint64 `json:"calls"`  // that match
-	Frames    uint64 `json:"frames"` // that match
-	First     uint64 `json:"first,omitempty"`
-	Failed    bool   `json:"failed"`
+	lineJSON        // expect or forbid
+	Filter   string `json:"filter"`
+	Calls    uint64 `json:"calls"`  // that match
+	Frames   uint64 `json:"frames"` // that match
+	First    uint64 `json:"first,omitempty"`
+	Failed   bool   `json:"failed"`
 }
 
 // An errorJSON is a recording that could not be read in `check --json`.
 type errorJSON struct {
-	V         int    `json:"v"`
-	Type      string `json:"type"` // error
-	Recording string `json:"recording"`
-	Error     string `json:"error"`
+	lineJSON        // error
+	Error    string `json:"error"`
 }
 
 // An acceptedJSON counts the findings that the baseline has, in `check --json`.
 type acceptedJSON struct {
-	V         int    `json:"v"`
-	Type      string `json:"type"` // accepted
-	Recording string `json:"recording"`
-	Findings  int    `json:"findings"`
+	lineJSON     // accepted
+	Findings int `json:"findings"`
 }
 
 // A ruleJSON is a rule in `check --explain --json`.
@@ -100,33 +95,28 @@ type ruleJSON struct {
 
 // JSON prints one line for each finding, each rule that was judged, and each gate.
 func JSON(w io.Writer, r *Recording) error {
-	name := r.Name
+	var lines []any
 	for _, f := range r.Findings {
-		if err := writeFinding(w, "finding", name, f); err != nil {
-			return err
-		}
+		lines = append(lines, newFindingJSON("finding", r.Name, f))
 	}
 	for _, j := range r.Judgements {
-		if err := term.WriteJSON(w, judgementJSON{1, "rule", name, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons}); err != nil {
-			return err
-		}
+		lines = append(lines, judgementJSON{lineJSON{1, "rule", r.Name}, j.Rule.ID, j.Held, j.Violated, j.NotJudged, j.Reasons})
 	}
 	if r.Accepted > 0 {
-		if err := term.WriteJSON(w, acceptedJSON{1, "accepted", name, r.Accepted}); err != nil {
-			return err
-		}
+		lines = append(lines, acceptedJSON{lineJSON{1, "accepted", r.Name}, r.Accepted})
 	}
 	for _, it := range r.Checklist {
-		if err := term.WriteJSON(w, checklistJSON{1, "topic", name, it}); err != nil {
-			return err
-		}
+		lines = append(lines, checklistJSON{lineJSON{1, "topic", r.Name}, it})
 	}
 	for _, g := range r.Gates {
 		kind := "expect"
 		if g.Forbid {
 			kind = "forbid"
 		}
-		if err := term.WriteJSON(w, gateJSON{1, kind, name, g.Query, g.Calls, g.Frames, g.First, g.Failed()}); err != nil {
+		lines = append(lines, gateJSON{lineJSON{1, kind, r.Name}, g.Query, g.Calls, g.Frames, g.First, g.Failed()})
+	}
+	for _, line := range lines {
+		if err := term.WriteJSON(w, line); err != nil {
 			return err
 		}
 	}
@@ -135,7 +125,7 @@ func JSON(w io.Writer, r *Recording) error {
 
 // ErrorJSON prints that a recording could not be read.
 func ErrorJSON(w io.Writer, name, text string) error {
-	return term.WriteJSON(w, errorJSON{1, "error", name, text})
+	return term.WriteJSON(w, errorJSON{lineJSON{1, "error", name}, text})
 }
 
 // RuleJSON prints a rule.

@@ -74,10 +74,7 @@ const maxRows = 1000
 
 // accepted counts the findings that the baseline has.
 func (r *Recording) accepted() string {
-	if r.Accepted == 1 {
-		return "1 finding is in the baseline"
-	}
-	return fmt.Sprintf("%d findings are in the baseline", r.Accepted)
+	return term.Plural(r.Accepted, "finding is", "findings are") + " in the baseline"
 }
 
 // rows returns the first findings, which are the worst, and how many are left out.
@@ -97,17 +94,11 @@ func words(f *check.Finding) string {
 
 // frames names the first frames of a finding, and how often it occurred.
 func frames(f *check.Finding) string {
-	var b strings.Builder
-	for i, n := range f.Frames {
-		if i > 0 {
-			b.WriteString(" ")
-		}
-		fmt.Fprintf(&b, "#%d", n)
-	}
+	text := Frames(f.Frames)
 	if f.Count > uint64(len(f.Frames)) {
-		fmt.Fprintf(&b, " … (%d times)", f.Count)
+		text += fmt.Sprintf(" … (%d times)", f.Count)
 	}
-	return b.String()
+	return text
 }
 
 // JUnit writes each rule that was judged as a test case.
@@ -220,13 +211,14 @@ func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 			case f.Class >= check.Should:
 				level = "warning"
 			}
-			title := fmt.Sprintf("title=%s", property.Replace(f.Rule.ID+" "+f.Class.String()))
-			switch {
-			case r.File != "" && r.Lines != nil:
-				title = fmt.Sprintf("file=%s,line=%d,", property.Replace(escape.String(r.File)), r.line(f)) + title
-			case r.File != "":
-				title = fmt.Sprintf("file=%s,", property.Replace(escape.String(r.File))) + title
+			title := ""
+			if r.File != "" {
+				title = fmt.Sprintf("file=%s,", property.Replace(escape.String(r.File)))
+				if r.Lines != nil {
+					title += fmt.Sprintf("line=%d,", r.line(f))
+				}
 			}
+			title += "title=" + property.Replace(f.Rule.ID+" "+f.Class.String())
 			fmt.Fprintf(&b, "::%s %s::%s\n", level, title, data.Replace(frames(f)+" "+words(f)+" ("+f.Rule.Fix+")"))
 		}
 		if left > 0 {

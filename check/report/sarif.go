@@ -71,12 +71,19 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 			"properties":          object{"frames": f.Frames, "class": f.Class.String()},
 		})
 	}
+	exit := 0
+	switch {
+	case !read:
+		exit = 2
+	case failed:
+		exit = 1
+	}
 	line, err := escape.JSON(object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{
 			"tool": object{"driver": object{"name": "mcptap", "informationUri": "https://github.com/mcptap/mcptap", "rules": rules}},
 			"invocations": []object{{
-				"executionSuccessful": read, "exitCode": exit(failed, read), "toolExecutionNotifications": notes,
+				"executionSuccessful": read, "exitCode": exit, "toolExecutionNotifications": notes,
 			}},
 			"results": results,
 		}},
@@ -90,16 +97,6 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 	}
 	_, err = b.WriteTo(w)
 	return err
-}
-
-func exit(failed, read bool) int {
-	switch {
-	case !read:
-		return 2
-	case failed:
-		return 1
-	}
-	return 0
 }
 
 // level returns the level of SARIF for a class.
@@ -133,11 +130,12 @@ func (r *Recording) location(f *check.Finding) object {
 
 // uriOf returns the URI of a path with slashes: a relative one, or a file URI.
 func uriOf(file string) string {
-	switch {
-	case len(file) > 1 && file[1] == ':': // a drive
-		return (&url.URL{Scheme: "file", Path: "/" + file}).String()
-	case file[0] == '/':
-		return (&url.URL{Scheme: "file", Path: file}).String()
+	if len(file) > 1 && file[1] == ':' { // a drive
+		file = "/" + file
 	}
-	return (&url.URL{Path: file}).String()
+	u := url.URL{Path: file}
+	if file[0] == '/' {
+		u.Scheme = "file"
+	}
+	return u.String()
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/check"
 	"github.com/mcptap/mcptap/internal/term"
@@ -45,7 +46,7 @@ func Text(l *term.Printer, r *Recording) error {
 		printChecklist(l, r.Checklist, width)
 	}
 	if r.Accepted > 0 {
-		l.Printf("%s in the baseline\n", term.Plural(r.Accepted, "finding is", "findings are"))
+		l.Printf("%s\n", r.accepted())
 	}
 	for _, line := range term.Fold(summary(r.Report), width) {
 		l.Printf("%s\n", line)
@@ -74,19 +75,16 @@ func printRule(l *term.Printer, r *check.Rule, width int) {
 	if r.Side != "both" {
 		text = r.Side + ": " + text
 	}
-	for i, line := range term.Fold(text, max(width-14, 20)) {
-		id := r.ID
-		if i > 0 {
-			id = ""
-		}
-		l.Printf("    %-9s %s\n", id, line)
-	}
-	for i, line := range term.Fold(r.Fix, max(width-19, 20)) {
-		lead := "fix:"
-		if i > 0 {
-			lead = ""
-		}
-		l.Printf("    %-9s %-4s %s\n", "", lead, line)
+	printFolded(l, fmt.Sprintf("    %-9s ", r.ID), text, width)
+	printFolded(l, fmt.Sprintf("    %-9s fix: ", ""), r.Fix, width)
+}
+
+// printFolded prints a text in lines of a width, the first after a lead and the others below it.
+func printFolded(l *term.Printer, lead, text string, width int) {
+	columns := utf8.RuneCountInString(lead)
+	for _, line := range term.Fold(text, max(width-columns, 20)) {
+		l.Printf("%s%s\n", lead, line)
+		lead = strings.Repeat(" ", columns)
 	}
 }
 
@@ -121,15 +119,8 @@ func printChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 				names = append(names, name)
 			}
 		}
-		if len(names) == 0 {
-			continue
-		}
-		for i, line := range term.Fold(strings.Join(names, ", "), max(width-19, 20)) {
-			lead := state.mark
-			if i > 0 {
-				lead = ""
-			}
-			l.Printf("%-17s  %s\n", lead, line)
+		if len(names) > 0 {
+			printFolded(l, fmt.Sprintf("%-17s  ", state.mark), strings.Join(names, ", "), width)
 		}
 	}
 }
