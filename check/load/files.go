@@ -23,14 +23,13 @@ func Rules(flag string, names []string) (rules []*check.Rule, err error) {
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "*"), "-")
 	}
-	var ids []string
 	for _, r := range check.Rules() {
 		family, _, _ := strings.Cut(r.ID, "-")
-		ids = append(ids, r.ID)
 		if slices.Contains(names, r.ID) || slices.Contains(names, family) {
 			rules = append(rules, r)
 		}
 	}
+	ids := RuleIDs()
 	for _, name := range names {
 		if !slices.ContainsFunc(ids, func(id string) bool { return id == name || strings.HasPrefix(id, name+"-") }) {
 			return nil, unknownRule(flag, name, ids)
@@ -58,8 +57,8 @@ func unknownRule(flag, name string, ids []string) error {
 	return hint.With(fmt.Errorf("%s: no rule %s", flag, term.Quote(name)), advice)
 }
 
-// ReadSmall reads a regular file that is not large: a pipe could block, and a device be endless.
-func ReadSmall(name string) ([]byte, error) {
+// readSmall reads a regular file that is not large: a pipe could block, and a device be endless.
+func readSmall(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -76,29 +75,20 @@ func ReadSmall(name string) ([]byte, error) {
 const maxSmall = 64 << 20
 
 // ReadLock reads a lock.
-func ReadLock(name string) (*check.Lock, error) {
-	data, err := ReadSmall(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := check.ReadLock(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
-	}
-	return l, nil
-}
+func ReadLock(name string) (*check.Lock, error) { return read(name, check.ReadLock) }
 
 // ReadBaseline reads a baseline.
-func ReadBaseline(name string) (*check.Baseline, error) {
-	data, err := ReadSmall(name)
+func ReadBaseline(name string) (*check.Baseline, error) { return read(name, check.ReadBaseline) }
+
+func read[T any](name string, parse func(data []byte) (T, error)) (v T, err error) {
+	data, err := readSmall(name)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
-	b, err := check.ReadBaseline(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", term.Quote(name), err)
+	if v, err = parse(data); err != nil {
+		err = fmt.Errorf("%s: %w", term.Quote(name), err)
 	}
-	return b, nil
+	return v, err
 }
 
 // FrameLines returns the lines of a text on which its frames begin. Without them, findings

@@ -5,12 +5,12 @@ package load
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/mcptap/mcptap/check"
 	checkreport "github.com/mcptap/mcptap/check/report"
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
@@ -31,20 +31,38 @@ func (g *Gate) begin(number int, survey *session.Survey) {
 	g.Frames, g.Calls, g.First = 0, 0, 0
 }
 
-func (g *Gate) count(items []view.Item) {
+// count counts the items of one of the listings that match.
+func (g *Gate) count(items []view.Item, calls bool) {
 	for _, it := range items {
 		row := it.Row
-		if it.Node != nil {
+		switch {
+		case !calls:
+			g.Frames++
+		case it.Node != nil:
 			row = &it.Node.Row
 			g.Calls++
-		} else {
-			g.Frames++
+		default:
+			continue
 		}
 		seq := row.Part.Message.Seq
 		if g.First == 0 || seq < g.First {
 			g.First = seq
 		}
 	}
+}
+
+// eachFrame calls f for the frames of a recording up to a number.
+func eachFrame(ctx context.Context, rec *store.Recording, last uint64, f func(*tap.Frame)) error {
+	for frame, err := range recording.Read(ctx, rec, 0, false) {
+		if err != nil {
+			return err
+		}
+		if frame.Seq > last {
+			break
+		}
+		f(&frame)
+	}
+	return nil
 }
 
 // Judge judges a recording, or one session of it, by rules. It returns the open calls, with which
@@ -54,12 +72,13 @@ func Judge(ctx context.Context, file *recording.File, rules []*check.Rule, gates
 	if err != nil {
 		return nil, nil, err
 	}
-	last := info.Frames
 	var survey *session.Survey
-	if len(gates) > 0 || file.Session > 0 {
-		if survey, err = surveyOf(ctx, file, last, info.Duration); err != nil {
+	if len(gates) > 0 || file.Session > 0 { // a first pass finds the sessions and what becomes of requests
+		survey = session.NewSurvey(true)
+		if err := eachFrame(ctx, file.Recording, info.Frames, survey.Add); err != nil {
 			return nil, nil, err
 		}
+		survey.End(info.Duration)
 		if n := max(survey.Sessions(), 1); file.Session > n {
 			return nil, nil, recording.NoSession(file.Path(), n, file.Session)
 		}
@@ -68,25 +87,22 @@ func Judge(ctx context.Context, file *recording.File, rules []*check.Rule, gates
 	for _, g := range gates {
 		g.begin(file.Session, survey)
 	}
-	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		if e := tracker.Add(&f); file.Session == 0 || e.Session == file.Session {
+	err = eachFrame(ctx, file.Recording, info.Frames, func(f *tap.Frame) {
+		if e := tracker.Add(f); file.Session == 0 || e.Session == file.Session {
 			checker.Add(e)
 		}
 		for _, g := range gates {
-			items, _ := g.frames.Add(&f)
-			g.count(items)
-			items, _ = g.calls.Add(&f)
-			g.count(slices.DeleteFunc(items, func(it view.Item) bool { return it.Node == nil }))
+			items, _ := g.frames.Add(f)
+			g.count(items, false)
+			items, _ = g.calls.Add(f)
+			g.count(items, true)
 		}
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, g := range gates {
-		g.count(slices.DeleteFunc(g.calls.End(info.Duration), func(it view.Item) bool { return it.Node == nil }))
+		g.count(g.calls.End(info.Duration), true)
 	}
 	return checker, tracker.Open(), nil
 }
@@ -104,32 +120,9 @@ func Findings(ctx context.Context, rec *store.Recording, last uint64) (map[uint6
 		}
 	})
 	var tracker session.Tracker
-	for f, err := range recording.Read(ctx, rec, 0, false) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		checker.Add(tracker.Add(&f))
+	if err := eachFrame(ctx, rec, last, func(f *tap.Frame) { checker.Add(tracker.Add(f)) }); err != nil {
+		return nil, err
 	}
 	checker.Report(tracker.Open())
 	return found, nil
-}
-
-// surveyOf makes a first pass over a recording, up to a frame, to find its sessions and what
-// becomes of requests.
-func surveyOf(ctx context.Context, file *recording.File, last uint64, duration time.Duration) (*session.Survey, error) {
-	survey := session.NewSurvey(true)
-	for f, err := range recording.Read(ctx, file.Recording, 0, false) {
-		if err != nil {
-			return nil, err
-		}
-		if f.Seq > last {
-			break
-		}
-		survey.Add(&f)
-	}
-	survey.End(duration)
-	return survey, nil
 }

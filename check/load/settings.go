@@ -38,7 +38,7 @@ func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	data, err := ReadSmall(name)
+	data, err := readSmall(name)
 	var file, values map[string]yaml.Node
 	if err == nil {
 		d := yaml.NewDecoder(bytes.NewReader(data))
@@ -87,7 +87,7 @@ func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
 			if key == "locked" && v.Decode(&yes) == nil {
 				text = strconv.FormatBool(yes)
 			}
-			if isFile && text != "" && !filepath.IsAbs(text) {
+			if isFile && !filepath.IsAbs(text) {
 				text = filepath.Join(dir, text)
 			}
 			if err := flags.Set(key, text); err != nil { // locked is the only one that is no text
