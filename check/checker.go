@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -41,9 +42,6 @@ type Checker struct {
 	held  int // bytes, see maxHeld
 	last  uint64
 	cut   bool // there was no room for all definitions
-	// elements are those of the batch in the frame elementsOf.
-	elements   []jsonrpc.Value
-	elementsOf uint64
 	// schemas are loaded when they are needed. Before is how many violations of Must
 	// or worse there were before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
@@ -178,11 +176,20 @@ func (c *Checker) Add(e *session.Entry) {
 	for _, j := range s.frames {
 		j.Frame(e, j.at(e.Frame.Seq, s.inForce(e.Revision())))
 	}
+	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(e.Frame), " \t\r\n"))
+	texts := []jsonrpc.Value{text} // of messages, by their indexes
 	if e.Message.Kind == jsonrpc.Batch {
-		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: s.inForce(e.Revision())})
+		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: s.inForce(e.Revision()), Envelope: text})
+		texts = texts[:0]
+		for _, v := range text.Each {
+			texts = append(texts, v)
+		}
 	}
 	for i := range e.Parts {
 		m := &Message{Message: e.Of(i), Entry: e, Session: s, Part: e.Parts[i], Lane: e.Frame.Lane, Path: "$"}
+		if k := m.Part.Message.Index; k < len(texts) {
+			m.Envelope = texts[k]
+		}
 		if m.Revision = s.inForce(s.revision(m)); m.Revision == "" && x != nil {
 			if m.Revision = x.Revision; m.Revision == "" && x.namesNoVersion() {
 				m.Revision = c.revision // a header hides it

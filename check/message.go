@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 
 	"github.com/mcptap/mcptap/tap"
@@ -24,14 +23,15 @@ type Message struct {
 	Revision jsonrpc.Revision
 	// Request is, for a response, its request; nil if it is not known.
 	Request *Request
+	// Envelope is the text of the whole message, of one in a batch that of its element; nil
+	// for an embedded message.
+	Envelope jsonrpc.Value
 
 	// What several rules ask for is read once.
-	cut                      bool          // some parts that a rule asked for are left out
-	text                     jsonrpc.Value // see Envelope
-	readText                 bool
-	envelope, params, result members
-	blocks                   once[block]
-	metas                    once[meta]
+	cut                 bool // some parts that a rule asked for are left out
+	top, params, result members
+	blocks              once[block]
+	metas               once[meta]
 }
 
 // Parameters returns the params as a value.
@@ -42,36 +42,6 @@ func (m *Message) Outcome() jsonrpc.Value { return jsonrpc.Value(m.Result) }
 
 // Problem returns the error as a value.
 func (m *Message) Problem() jsonrpc.Value { return jsonrpc.Value(m.Error) }
-
-// Envelope returns the text of the whole message, nil if the frame is not JSON. It is that of
-// the element for a message of a batch, and nil for an embedded message.
-func (m *Message) Envelope() jsonrpc.Value {
-	if !m.readText {
-		m.readText, m.text = true, m.readEnvelope()
-	}
-	return m.text
-}
-
-func (m *Message) readEnvelope() jsonrpc.Value {
-	if m.Path != "$" {
-		return nil
-	}
-	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(m.Entry.Frame), " \t\r\n"))
-	if m.Entry.Message.Kind != jsonrpc.Batch || m.Kind == jsonrpc.Batch {
-		return text
-	}
-	c := m.Session.checker
-	if c.elementsOf != m.Entry.Frame.Seq {
-		c.elementsOf, c.elements = m.Entry.Frame.Seq, c.elements[:0]
-		for _, v := range text.Each {
-			c.elements = append(c.elements, v)
-		}
-	}
-	if i := m.Part.Message.Index; i < len(c.elements) {
-		return c.elements[i]
-	}
-	return nil
-}
 
 // about returns the method of a message, or that of its request.
 func (m *Message) about() string {
@@ -159,8 +129,8 @@ func (o *members) get(object jsonrpc.Value, name string) (value jsonrpc.Value) {
 	return value
 }
 
-// Top returns a member of the message itself, see [Message.Envelope].
-func (m *Message) Top(name string) jsonrpc.Value { return m.envelope.get(m.Envelope(), name) }
+// Top returns a member of the message itself, see Message.Envelope.
+func (m *Message) Top(name string) jsonrpc.Value { return m.top.get(m.Envelope, name) }
 
 // Param returns a member of the params, and Member one of the result.
 func (m *Message) Param(name string) jsonrpc.Value { return m.params.get(m.Parameters(), name) }

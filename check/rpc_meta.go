@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,11 +123,10 @@ var (
 // validTrace reports whether a member of _meta with one of the three names for the context of
 // a trace has the format for it.
 func validTrace(name string, v jsonrpc.Value) bool {
-	var text string
-	if v.Class() != '"' || json.Unmarshal(v, &text) != nil {
+	if v.Class() != '"' {
 		return false
 	}
-	form := baggage
+	text, form := whole(v), baggage
 	switch name {
 	case "traceparent":
 		p := traceparent.FindStringSubmatch(text)

@@ -110,21 +110,15 @@ var spelled = func() map[string]string {
 
 // spelledAs returns the known name that a name may stand for, "" if there is none.
 func spelledAs(name []byte) string {
-	var letters [40]byte
-	n := 0
-	for _, c := range name {
+	return spelled[strings.Map(func(r rune) rune {
 		switch {
-		case c == '_' || c == '-':
-			continue
-		case n == len(letters):
-			return ""
-		case c-'A' < 26:
-			c |= 0x20
+		case r == '_' || r == '-':
+			return -1
+		case 'A' <= r && r <= 'Z':
+			r |= 0x20
 		}
-		letters[n] = c
-		n++
-	}
-	return spelled[string(letters[:n])]
+		return r
+	}, string(name))]
 }
 
 // spelledLists are the lists of results whose elements are looked at.

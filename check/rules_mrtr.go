@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -394,10 +393,7 @@ func fitsInput(method string, answer jsonrpc.Value) bool {
 // readState reports whether a requestState is JSON, as it is or in base64, and whether one of
 // its members looks like a signature.
 func readState(state jsonrpc.Value) (readable, signed bool) {
-	var text string
-	if json.Unmarshal(state, &text) != nil {
-		return false, false
-	}
+	text := whole(state)
 	plain := []byte(text)
 	if unpadded := strings.TrimRight(text, "="); !strings.HasPrefix(text, "{") {
 		encoding := base64.RawStdEncoding

@@ -22,7 +22,7 @@ var rulesRPC = []Rule{
 		Source: "A:basic/messages; B-E:basic/index#messages; JSON-RPC 2.0 s4, s5",
 		Fix:    `Put "jsonrpc":"2.0" (a string) into every message.`,
 		New: each(func(m *Message, v *Verdict) {
-			text := m.Envelope()
+			text := m.Envelope
 			if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
 				v.Violate("", "$", "an empty batch: []")
 				return
@@ -43,7 +43,7 @@ var rulesRPC = []Rule{
 		Source: "B-D:basic/transports; E:basic/transports/index#messages; RFC 8259 s8.1; observed: SDKs silently replace the bad byte",
 		Fix:    "Encode output as UTF-8; check console code pages and byte strings that are cut in the middle of a character.",
 		New: each(func(m *Message, v *Verdict) {
-			if text := m.Envelope(); text != nil {
+			if text := m.Envelope; text != nil {
 				i := notUTF8(text)
 				if i < 0 {
 					v.Hold()
@@ -280,7 +280,7 @@ var rulesRPC = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			switch {
 			case m.Kind == jsonrpc.Batch, isEmptyBatch(m):
-				v.Violate("", "$", "a batch: "+string(m.Envelope()))
+				v.Violate("", "$", "a batch: "+string(m.Envelope))
 			case m.Entry.Message.Kind != jsonrpc.Batch && m.Kind != jsonrpc.Invalid:
 				v.Hold()
 			}
@@ -313,7 +313,7 @@ var rulesRPC = []Rule{
 				calls = calls || k == jsonrpc.Request || k == jsonrpc.Notification
 				outcomes = outcomes || k == jsonrpc.Response || k == jsonrpc.ErrorResponse
 			}
-			v.CheckValue(!calls || !outcomes, "", "$", "requests and responses in one batch", m.Envelope())
+			v.CheckValue(!calls || !outcomes, "", "$", "requests and responses in one batch", m.Envelope)
 		}, "batch", "invalid"),
 	},
 	{
@@ -324,7 +324,7 @@ var rulesRPC = []Rule{
 		New: func(*Session) Hooks {
 			w := &walk{}
 			return Hooks{On: []string{"message"}, Message: func(m *Message, v *Verdict) {
-				text := m.Envelope()
+				text := m.Envelope
 				if text == nil {
 					return
 				}
@@ -425,7 +425,7 @@ var rulesRPC = []Rule{
 		Fix:    "Move the extra data into _meta.",
 		New: each(func(m *Message, v *Verdict) {
 			more := maxExtra
-			text := m.Envelope()
+			text := m.Envelope
 			if !text.IsObject() {
 				return // embedded, or stdio-10
 			}
@@ -450,7 +450,7 @@ var rulesRPC = []Rule{
 		Source: "RFC 8259 s6",
 		Fix:    "Send large integers as strings.",
 		New: each(func(m *Message, v *Verdict) {
-			text := m.Envelope()
+			text := m.Envelope
 			if text == nil {
 				return
 			}
@@ -476,7 +476,7 @@ var rulesRPC = []Rule{
 		Source: "RFC 8259 s8.2",
 		Fix:    "Cut texts at code point boundaries.",
 		New: each(func(m *Message, v *Verdict) {
-			if text := m.Envelope(); text != nil {
+			if text := m.Envelope; text != nil {
 				half := loneSurrogate(text)
 				v.Check(half == "", m.Subject(), "$", "a lone surrogate: "+half)
 			}
@@ -559,7 +559,7 @@ func hasNoOutcome(m *Message) bool {
 	if m.Kind != jsonrpc.Invalid || m.Lane != tap.ToClient {
 		return false
 	}
-	found := m.Envelope().Members("id", "method", "result", "error")
+	found := m.Envelope.Members("id", "method", "result", "error")
 	return len(found) == 1 && (found["id"].Class() == '"' || found["id"].Class() == '0')
 }
 

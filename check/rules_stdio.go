@@ -147,7 +147,7 @@ var rulesStdio = []Rule{
 			case m.Kind != jsonrpc.Invalid:
 				v.Hold()
 			case m.Entry.Message.Kind != jsonrpc.Batch && !hasMark(m) && holdsMore(m):
-				v.Violate("", "", "more than one message: "+string(m.Envelope()))
+				v.Violate("", "", "more than one message: "+string(m.Envelope))
 			}
 		}, "message", "invalid"),
 	},
@@ -306,7 +306,7 @@ func linesAreMessages(*Session) Hooks {
 				report(j.flush(), v)
 			case m.Entry.Message.Kind == jsonrpc.Batch:
 				if m.Revision == jsonrpc.Rev20250326 { // else rpc-17
-					v.Violate("", "$[*]", "not a message: "+string(m.Envelope()))
+					v.Violate("", "$[*]", "not a message: "+string(m.Envelope))
 				}
 			case isReported(m):
 			case !bytes.HasSuffix(m.Entry.Frame.Raw, []byte("\n")):
@@ -364,7 +364,7 @@ func hasMark(m *Message) bool { return bytes.HasPrefix(m.Entry.Frame.Raw, []byte
 
 // holdsMore reports whether an invalid line holds a message and something else.
 func holdsMore(m *Message) bool {
-	line := m.Envelope()
+	line := m.Envelope
 	i := bytes.IndexByte(line, '{')
 	if i < 0 {
 		return false

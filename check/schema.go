@@ -41,7 +41,6 @@ type protocolSchema struct {
 	definitions map[string]bool
 	requests    map[string]string
 	errors      map[string]string
-	compiled    map[string]*jsonschema.Schema
 	shaper
 	valid bounded.Map[shapeKey, struct{}] // shapes of messages that conform to a definition
 }
@@ -117,7 +116,7 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	}
 	s := &protocolSchema{
 		compiler: jsonschema.NewCompiler(), base: "https://modelcontextprotocol.io/schema/" + string(rev) + "/schema.json",
-		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{}, compiled: map[string]*jsonschema.Schema{},
+		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{},
 	}
 	s.valid.Max = maxShapes
 	eachPart(root, removeFormat)
@@ -162,28 +161,16 @@ func errorCode(schema any) string {
 	return ""
 }
 
-// compile returns a definition, compiled.
-func (s *protocolSchema) compile(definition string) (*jsonschema.Schema, error) {
-	if c := s.compiled[definition]; c != nil {
-		return c, nil
-	}
-	c, err := s.compiler.Compile(s.base + definition)
-	if err == nil {
-		s.compiled[definition] = c
-	}
-	return c, err
-}
-
 // definitionOf returns the definition of a message, and the part of the message that it
 // describes with its path; "" if the schema has none.
 func (s *protocolSchema) definitionOf(m *Message) (definition string, part jsonrpc.Value, path string) {
 	switch m.Kind {
 	case jsonrpc.Request, jsonrpc.Notification:
-		return s.requests[m.Method], m.Envelope(), "$"
+		return s.requests[m.Method], m.Envelope, "$"
 	case jsonrpc.ErrorResponse:
 		for _, name := range []string{s.errors[m.ErrorCode], "JSONRPCErrorResponse", "JSONRPCError"} {
 			if s.definitions[name] {
-				return name, m.Envelope(), "$"
+				return name, m.Envelope, "$"
 			}
 		}
 	case jsonrpc.Response:
@@ -422,7 +409,7 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 		v.Hold()
 		return
 	}
-	schema, err := s.compile(definition)
+	schema, err := s.compiler.Compile(s.base + definition)
 	if err != nil {
 		v.Skip("the schema could not be compiled: " + err.Error())
 		return

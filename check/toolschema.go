@@ -27,9 +27,6 @@ var errTooComplex = errors.New("the schema is too complex")
 // errFailed reports that the validator failed, as it does for numbers such as 1e9999999.
 var errFailed = errors.New("the validator failed")
 
-// errRemote reports a schema that needs another document. It is never loaded.
-var errRemote = errors.New("the schema refers to another document")
-
 // A toolSchema is a schema that a server sent, or the reason why it could not be compiled.
 type toolSchema struct {
 	*jsonschema.Schema
@@ -49,12 +46,6 @@ func (s *steps) Validate(*jsonschema.ValidatorContext, any) {
 		panic(errTooComplex)
 	}
 }
-
-// noLoader refuses to load documents.
-type noLoader struct{}
-
-// Load implements [jsonschema.URLLoader].
-func (noLoader) Load(string) (any, error) { return nil, errRemote }
 
 // schemaURL stands for the URL of a schema that a server sent.
 const schemaURL = "urn:mcptap:schema"
@@ -76,7 +67,7 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	out.distinguish(doc)
 	out.valid.Max = 64
 	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // no document is ever loaded
 	c.UseRegexpEngine(compilePattern)
 	c.AssertVocabs()
 	c.RegisterVocabulary(&jsonschema.Vocabulary{
@@ -103,7 +94,7 @@ func (s *toolSchema) unjudged() string {
 	case errors.As(s.err, &load) && strings.Contains(load.URL, "json-schema.org"):
 		return "the dialect of the schema is not known"
 	case errors.As(s.err, &load):
-		return errRemote.Error()
+		return "the schema refers to another document"
 	}
 	return ""
 }
@@ -177,17 +168,8 @@ func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaErro
 	return found, ""
 }
 
-// An anything matches every text. It stands for a pattern with features that cannot be
-// evaluated in linear time, such as a look-ahead.
-type anything string
-
-// MatchString implements [jsonschema.Regexp].
-func (anything) MatchString(string) bool { return true }
-
-// String implements [fmt.Stringer].
-func (a anything) String() string { return string(a) }
-
-// compilePattern compiles a regular expression of ECMA-262.
+// compilePattern compiles a regular expression of ECMA-262. One with features that cannot be
+// evaluated in linear time, such as a look-ahead, matches every text.
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	re, err := regexp.Compile(pattern)
 	var wrong *syntax.Error
@@ -199,7 +181,7 @@ func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	}, wrong.Code) && !strings.Contains(pattern, "(?") && !strings.Contains(pattern, "[^]"):
 		return nil, errors.New(wrong.Code.String())
 	}
-	return anything(pattern), nil
+	return regexp.MustCompile(""), nil
 }
 
 // own returns the compiled schema of a server, which is compiled once.
