@@ -59,10 +59,12 @@ type Checker struct {
 	partial map[string]bool
 	// revision is the last that a message had.
 	revision jsonrpc.Revision
-	// offered has all definitions that were offered, by the methods of their lists: see
-	// pin.go. OfferedBytes is their size.
-	offered      map[string]*offers
+	// offered has the different definitions that were offered, by the methods of their lists and
+	// by name: see pin.go. Those of a name are in the order in which they were offered last.
+	// OfferedBytes is their size, and dropped reports that some were not kept.
+	offered      map[string]map[string][]offer
 	offeredBytes int
+	dropped      bool
 	// compiled are the schemas of servers, by hashes of their texts.
 	compiled bounded.Map[uint64, *toolSchema]
 }
@@ -71,7 +73,7 @@ type Checker struct {
 func New(rules []*Rule) *Checker {
 	c := &Checker{
 		rules: slices.Clone(rules), results: &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}},
-		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]*offers{},
+		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]map[string][]offer{},
 		seen: make([]bool, len(topics)), lost: make([]bool, len(topics)),
 	}
 	// The schema reports what no other rule has reported.
@@ -107,7 +109,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 	if s, ok := c.sessions.Get(e.Session); ok {
 		return s
 	}
-	s := &Session{Number: e.Session, Transport: c.transportOf(e), Gap: c.gap, checker: c}
+	s := &Session{Number: e.Session, Transport: transportOf(e), Gap: c.gap, checker: c}
 	s.Listed, s.selected = map[string]map[string]jsonrpc.Value{}, map[string][]*judge{}
 	s.requests.Max = maxRequests
 	for _, r := range c.rules {
@@ -133,7 +135,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 }
 
 // transportOf returns the transport of a session that begins with a frame.
-func (c *Checker) transportOf(e *session.Entry) string {
+func transportOf(e *session.Entry) string {
 	switch {
 	case e.Frame.Exchange == 0:
 		return "stdio"
@@ -377,7 +379,7 @@ func (c *Checker) over(x *Exchange) {
 func (c *Checker) around(x *Exchange) jsonrpc.Revision {
 	s := x.Session
 	if s.Number == 0 {
-		if named := Field(x.Request, "MCP-Protocol-Version"); len(named) > 0 {
+		if named := Field(x.Request, versionField); len(named) > 0 {
 			return known(jsonrpc.Revision(named[0]))
 		}
 		s = c.sessions.Newest()

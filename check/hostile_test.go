@@ -155,7 +155,7 @@ func TestOffersAreBounded(t *testing.T) {
 		c.offer(uint64(i+1), "tools/list", fmt.Sprint(i%100), fmt.Appendf(nil, `{"name":"%d","description":"%s"}`, i, strings.Repeat("x", 100<<10)))
 	}
 	held := 0
-	for _, all := range c.offered["tools/list"].byName {
+	for _, all := range c.offered["tools/list"] {
 		if len(all) > maxOffers {
 			t.Fatalf("%d versions are kept", len(all))
 		}
@@ -163,7 +163,7 @@ func TestOffersAreBounded(t *testing.T) {
 			held += len(o.text)
 		}
 	}
-	if held != c.offeredBytes || held > maxOffered || !c.offered["tools/list"].cut {
+	if held != c.offeredBytes || held > maxOffered || !c.dropped {
 		t.Errorf("%d bytes are held, counted are %d", held, c.offeredBytes)
 	}
 }

@@ -115,13 +115,6 @@ type offer struct {
 	frame  uint64 // the last that has it
 }
 
-// offers are the different definitions that were offered, by name. Those of a name are in the
-// order in which they were offered last.
-type offers struct {
-	byName map[string][]offer
-	cut    bool // some were not kept
-}
-
 // The instructions and names of servers are in Checker.offered as the only definitions of lists
 // with these names. Their capabilities are definitions with the last name, by the methods of
 // handshakes.
@@ -134,12 +127,10 @@ const (
 // offer remembers a definition in the result of a method, and forgets the oldest of too many. It
 // returns a copy of it, nil if there is no room.
 func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) jsonrpc.Value {
-	list := c.offered[method]
-	if list == nil {
-		list = &offers{byName: map[string][]offer{}}
-		c.offered[method] = list
+	if c.offered[method] == nil {
+		c.offered[method] = map[string][]offer{}
 	}
-	all := list.byName[name]
+	all := c.offered[method][name]
 	i := slices.IndexFunc(all, func(o offer) bool { return bytes.Equal(o.text, v) })
 	var own [32]byte
 	if i < 0 {
@@ -150,19 +141,19 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	case i >= 0:
 		o := all[i]
 		o.frame = frame
-		list.byName[name] = append(slices.Delete(all, i, i+1), o)
+		c.offered[method][name] = append(slices.Delete(all, i, i+1), o)
 		return o.text
 	case len(v) > maxParams || c.offeredBytes+len(v) > maxOffered:
-		list.cut = true
+		c.dropped = true
 		return nil
 	case len(all) == maxOffers:
-		list.cut = true
+		c.dropped = true
 		c.offeredBytes -= len(all[0].text)
 		all = all[1:]
 	}
 	kept := append(jsonrpc.Value{}, v...)
 	c.offeredBytes += len(v)
-	list.byName[strings.Clone(name)] = append(all, offer{kept, own, frame})
+	c.offered[method][strings.Clone(name)] = append(all, offer{kept, own, frame})
 	return kept
 }
 
@@ -171,11 +162,7 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 // versions. The last version is the one that is pinned.
 func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	each := func(method, name, thing string) {
-		list := c.offered[method]
-		if list == nil {
-			return
-		}
-		if all := list.byName[name]; len(all) > 1 {
+		if all := c.offered[method][name]; len(all) > 1 {
 			var frames []uint64
 			for _, o := range all {
 				frames = append(frames, o.frame)
@@ -184,10 +171,8 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 		}
 	}
 	for _, p := range pinned {
-		if list := c.offered[p.method]; list != nil {
-			for _, name := range slices.Sorted(maps.Keys(list.byName)) {
-				each(p.method, name, fmt.Sprintf("%s %q", p.thing, name))
-			}
+		for _, name := range slices.Sorted(maps.Keys(c.offered[p.method])) {
+			each(p.method, name, fmt.Sprintf("%s %q", p.thing, name))
 		}
 	}
 	each(ofInstructions, ofInstructions, ofInstructions)
@@ -228,11 +213,9 @@ func (c *Checker) version(turn int) (l *Lock, some bool) {
 			continue
 		}
 		*p.of(l) = map[string]json.RawMessage{}
-		if list := c.offered[p.method]; list != nil {
-			for name := range list.byName {
-				if v := text(p.method, name); v != nil {
-					(*p.of(l))[name] = canonical(v)
-				}
+		for name := range c.offered[p.method] {
+			if v := text(p.method, name); v != nil {
+				(*p.of(l))[name] = canonical(v)
 			}
 		}
 	}
@@ -419,11 +402,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 		}
 	}
 	method = ""
-	cut := c.cut
-	for _, list := range c.offered {
-		cut = cut || list.cut
-	}
-	if cut {
+	if c.cut || c.dropped {
 		uncompared(at(changed, c.last), "", notCompared)
 	}
 	if now.Server == "" && now.Capabilities == nil && now.Discovered == nil {
@@ -466,11 +445,10 @@ const notCompared = "there are too large or too many definitions to compare all 
 // offeredIn returns the definition with a name that was offered as the turn-th before the last,
 // zero if there is none.
 func (c *Checker) offeredIn(method, name string, turn int) offer {
-	list := c.offered[method]
-	if list == nil || turn >= len(list.byName[name]) {
+	all := c.offered[method][name]
+	if turn >= len(all) {
 		return offer{}
 	}
-	all := list.byName[name]
 	return all[len(all)-1-turn]
 }
 
