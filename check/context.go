@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -39,19 +40,13 @@ func compact(v jsonrpc.Value) []byte {
 
 // sizeOf returns the size of a value without the white space between its tokens.
 func sizeOf(v jsonrpc.Value) Size {
-	text := compact(v)
-	ascii, others := 0, 0
-	for i := 0; i < len(text); {
-		if text[i] < utf8.RuneSelf {
+	text, ascii := compact(v), 0
+	for _, c := range text {
+		if c < utf8.RuneSelf {
 			ascii++
-			i++
-			continue
 		}
-		_, n := utf8.DecodeRune(text[i:])
-		others++
-		i += n
 	}
-	return Size{len(text), (ascii+3)/4 + others}
+	return Size{len(text), (ascii+3)/4 + utf8.RuneCount(text) - ascii}
 }
 
 // A Definition is the size of the definition of a tool, and of its description and
@@ -203,26 +198,20 @@ func (c *Context) result(e *session.Entry, tool string, result jsonrpc.Value) {
 }
 
 // Lists returns the lists of tools, the largest first.
-func (c *Context) Lists() (all []*ToolList) {
+func (c *Context) Lists() []*ToolList {
 	for _, l := range c.lists {
 		slices.SortStableFunc(l.Tools, func(a, b Definition) int {
 			return cmp.Or(cmp.Compare(b.Whole.Bytes, a.Whole.Bytes), cmp.Compare(a.Name, b.Name))
 		})
-		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b *ToolList) int {
+	return slices.SortedFunc(maps.Values(c.lists), func(a, b *ToolList) int {
 		return cmp.Or(cmp.Compare(b.Whole.Bytes, a.Whole.Bytes), cmp.Compare(a.Server, b.Server))
 	})
-	return all
 }
 
 // Results returns the sizes of results by tool, those with the largest result first.
-func (c *Context) Results() (all []*ResultSize) {
-	for _, r := range c.results {
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b *ResultSize) int {
+func (c *Context) Results() []*ResultSize {
+	return slices.SortedFunc(maps.Values(c.results), func(a, b *ResultSize) int {
 		return cmp.Or(cmp.Compare(b.Largest.Bytes, a.Largest.Bytes), cmp.Compare(a.Name, b.Name))
 	})
-	return all
 }
