@@ -42,15 +42,6 @@ func (x *Exchange) about() string {
 	return x.Request.Method
 }
 
-// of makes the verdict cite the first message of an exchange, which `mcptap show` lists, in place of
-// the head.
-func (v *Verdict) of(x *Exchange) *Verdict {
-	if len(x.Carried) > 0 && x.Carried[0].Lane == tap.ToServer {
-		v.frame = x.Carried[0].Frame
-	}
-	return v
-}
-
 // code returns the code of the first error that it carries.
 func (x *Exchange) code() string {
 	for _, c := range x.Carried {

@@ -68,6 +68,9 @@ func isEmpty(v jsonrpc.Value) bool {
 	return true
 }
 
+// keyOf returns a key that equal values have: see [jsonrpc.AppendKey].
+func keyOf(v []byte) string { return string(jsonrpc.AppendKey(nil, v)) }
+
 // isNull reports whether a value is null.
 func isNull(v jsonrpc.Value) bool { return string(v) == "null" }
 
@@ -248,10 +251,10 @@ func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks
 // A listing knows whether a session has all pages of a list.
 type listing struct {
 	method string
-	// on reports that the pages are read from the first on, next is the cursor of the
-	// next one, and complete reports that there is none.
+	// on reports that the pages are read from the first on, next is a key of the cursor
+	// of the next one, and complete reports that there is none.
 	on, complete bool
-	next         []byte
+	next         string
 }
 
 // isPartial reports whether a part of a message is not known.
@@ -266,9 +269,9 @@ func (l *listing) watch(m *Message) {
 		l.complete = false
 	case m.Kind == jsonrpc.Response && m.Request != nil && m.Request.Method == l.method:
 		cursor, next := m.Request.Param("cursor"), m.Member("nextCursor")
-		l.on = cursor == nil || l.on && bytes.Equal(l.next, jsonrpc.AppendKey(nil, cursor))
-		l.next = jsonrpc.AppendKey(l.next[:0], next)
-		l.complete = l.on && len(l.next) == 0
+		l.on = cursor == nil || l.on && l.next == keyOf(cursor)
+		l.next = keyOf(next)
+		l.complete = l.on && l.next == ""
 	}
 }
 

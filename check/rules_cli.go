@@ -299,7 +299,7 @@ func knownElicitations(s *Session) Hooks {
 	known, more := bounded.Map[string, bool]{Max: maxKnown}, false
 	add := func(value jsonrpc.Value) {
 		if id := value.Get("elicitationId"); id.Class() == '"' {
-			_, dropped := known.Put(string(jsonrpc.AppendKey(nil, id)), true)
+			_, dropped := known.Put(keyOf(id), true)
 			more = more || dropped
 		}
 	}
@@ -317,7 +317,7 @@ func knownElicitations(s *Session) Hooks {
 	}
 	judge := func(m *Message, v *Verdict) {
 		id := m.Param("elicitationId")
-		_, ok := known.Get(string(jsonrpc.AppendKey(nil, id)))
+		_, ok := known.Get(keyOf(id))
 		switch {
 		case ok:
 			v.Hold()

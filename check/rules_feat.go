@@ -507,7 +507,7 @@ func missingResource(m *Message, v *Verdict) {
 
 // cursorKey is a key of a cursor of a method.
 func cursorKey(method string, cursor jsonrpc.Value) string {
-	return method + " " + string(jsonrpc.AppendKey(nil, cursor))
+	return method + " " + keyOf(cursor)
 }
 
 // issuedCursors judges feat-14.

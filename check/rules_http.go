@@ -84,7 +84,7 @@ var rulesHTTP = []Rule{
 			if body {
 				text += " with a body"
 			}
-			v.of(x).Check(x.Response.Status == 202 && !body, x.about(), "", text)
+			v.Check(x.Response.Status == 202 && !body, x.about(), "", text)
 		}),
 	},
 	{
@@ -94,7 +94,7 @@ var rulesHTTP = []Rule{
 		Fix:    "Answer 400 or another error status.",
 		New: streamable(func(x *Exchange, v *Verdict) {
 			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
-				v.of(x).Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
+				v.Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
 			}
 		}),
 	},
@@ -109,7 +109,7 @@ var rulesHTTP = []Rule{
 			}
 			media := mediaType(x.Response)
 			text := fmt.Sprintf("answered %d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
-			v.of(x).Check(media == "application/json" || media == eventStream, x.about(), "", text)
+			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
 		}),
 	},
 	{
@@ -409,9 +409,9 @@ var rulesHTTP = []Rule{
 			case x.Has(tap.ToClient, jsonrpc.ErrorResponse):
 				v.Hold()
 			case strings.HasPrefix(media, "text/"):
-				v.of(x).Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d %s", status, media))
 			case status >= 500 && x.End != nil && x.Others == 0:
-				v.of(x).Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
+				v.Violate(x.about(), "", fmt.Sprintf("answered %d without a body", status))
 			}
 		}),
 	},

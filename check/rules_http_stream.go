@@ -205,9 +205,9 @@ func streamEnds(x *Exchange, v *Verdict) {
 		v.Skip("the recording ends before the stream")
 	case last == 0 && x.End.By != "server":
 	case last == 0:
-		v.of(x).Violate(x.about(), "", "the stream ended without the response")
+		v.Violate(x.about(), "", "the stream ended without the response")
 	default:
-		v.of(x).Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
+		v.Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
 	}
 }
 
@@ -236,7 +236,7 @@ func streamCarriesResponse(s *Session) Hooks {
 			}
 			return
 		}
-		v.of(x).Violate(x.about(), "", "the stream ended without the response")
+		v.Violate(x.about(), "", "the stream ended without the response")
 	})(s)
 	hooks.Frame = func(e *session.Entry, _ *Verdict) {
 		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {
@@ -272,7 +272,7 @@ func progressOnStream(s *Session) Hooks {
 			}
 			calls.Put(m.Entry.Frame.Exchange, m.Part.Call)
 		},
-		On: []string{"notification notifications/progress"},
+		On: []string{onProgress},
 		Message: func(m *Message, v *Verdict) {
 			own, ok := calls.Get(m.Entry.Frame.Exchange)
 			request, known := s.requests.Get(m.Part.Call)

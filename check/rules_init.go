@@ -203,17 +203,17 @@ var rulesInit = []Rule{
 			id, known := "", false
 			watch := func(m *Message) {
 				if m.Method == "initialize" && m.Kind == jsonrpc.Request {
-					id, known = string(jsonrpc.AppendKey(nil, m.ID)), true
+					id, known = keyOf(m.ID), true
 				}
 			}
-			return Hooks{Watch: watch, On: []string{"notification notifications/cancelled"}, Message: func(m *Message, v *Verdict) {
+			return Hooks{Watch: watch, On: []string{onCancelled}, Message: func(m *Message, v *Verdict) {
 				target := m.Param("requestId")
 				switch {
 				case target == nil: // flow-07
 				case !known:
 					v.Skip("the handshake is not recorded")
 				default:
-					v.CheckValue(string(jsonrpc.AppendKey(nil, target)) != id, "", "$.params.requestId", "the id of initialize", target)
+					v.CheckValue(keyOf(target) != id, "", "$.params.requestId", "the id of initialize", target)
 				}
 			}}
 		},

@@ -94,7 +94,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Take a new id.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
-			v.CheckValue(string(jsonrpc.AppendKey(nil, m.ID)) != w.id, m.Subject(), "$.id", "the id of the first request", m.ID)
+			v.CheckValue(keyOf(m.ID) != w.id, m.Subject(), "$.id", "the id of the first request", m.ID)
 		}),
 	},
 	{
@@ -104,7 +104,7 @@ var rulesMRTR = []Rule{
 		Fix:    "Send the string back unchanged.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
 			state := m.Param("requestState")
-			v.Check(string(jsonrpc.AppendKey(nil, state)) == w.state, m.Subject(), "$.params.requestState", "not what the server gave: "+describe(state))
+			v.Check(keyOf(state) == w.state, m.Subject(), "$.params.requestState", "not what the server gave: "+describe(state))
 		}),
 	},
 	{
@@ -126,7 +126,7 @@ var rulesMRTR = []Rule{
 				if len(found) == 0 || m.Path != "$" || m.Method == "tasks/update" {
 					return
 				}
-				key := string(jsonrpc.AppendKey(nil, found["requestState"]))
+				key := keyOf(found["requestState"])
 				w, candidates, elsewhere := c.take(m, key)
 				switch {
 				case !mayRequireInput(m.Method):
@@ -229,8 +229,8 @@ func (c *chains) watch(m *Message) {
 		return
 	}
 	w := &wait{
-		method: m.Request.Method, name: nameOf(m.Request.Params), id: string(jsonrpc.AppendKey(nil, m.Request.ID)),
-		state: string(jsonrpc.AppendKey(nil, m.Member("requestState"))), asked: map[string]string{},
+		method: m.Request.Method, name: nameOf(m.Request.Params), id: keyOf(m.Request.ID),
+		state: keyOf(m.Member("requestState")), asked: map[string]string{},
 	}
 	for name, request := range m.Member("inputRequests").Each {
 		if w.more = len(w.asked) == maxCarried || len(name) > jsonrpc.MaxSubject; w.more {
@@ -288,7 +288,7 @@ func eachRetry(judge func(m *Message, w *wait, v *Verdict)) func(*Session) Hooks
 			if len(found) == 0 || m.Path != "$" || !mayRequireInput(m.Method) {
 				return
 			}
-			state := string(jsonrpc.AppendKey(nil, found["requestState"]))
+			state := keyOf(found["requestState"])
 			w, candidates, _ := c.take(m, state)
 			switch {
 			case w != nil && w.state != state && c.gave(m, state):
@@ -349,7 +349,7 @@ func asksAgain(*Session) Hooks {
 		if m.Kind != jsonrpc.Request || m.Path != "$" || responses == nil && state == nil {
 			return
 		}
-		w, _, _ := c.take(m, string(jsonrpc.AppendKey(nil, state)))
+		w, _, _ := c.take(m, keyOf(state))
 		if w == nil || w.more {
 			return
 		}

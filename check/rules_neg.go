@@ -244,7 +244,6 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/versioning#extension-negotiation; E:basic/index#_meta",
 		Fix:    "Check the extensions of the peer; otherwise stay with core behaviour or return -32021.",
 		New: each(func(m *Message, v *Verdict) {
-			const tasks = jsonrpc.MetaPrefix + "tasks"
 			peer := m.Session.Server
 			if m.Lane == tap.ToClient {
 				peer = nil
@@ -256,7 +255,7 @@ var rulesNegotiation = []Rule{
 				v.Skip("the capabilities of the peer are not known")
 				return
 			}
-			v.Check(peer.Get("extensions", tasks) != nil, m.Method, "$.method", "the other side does not declare the tasks extension")
+			v.Check(peer.Get("extensions", tasksExtension) != nil, m.Method, "$.method", "the other side does not declare the tasks extension")
 		}, "request tasks/get", "request tasks/update", "request tasks/cancel", "notification notifications/tasks"),
 	},
 	{
@@ -300,12 +299,15 @@ func isModern(s *Session) bool {
 // no version is of 2026-07-28 if the rest of the session, or the header, is.
 func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
-		x := m.exchange()
-		switch header := x != nil && len(Field(x.Request, "MCP-Protocol-Version")) > 0; {
+		var header []string
+		if x := m.exchange(); x != nil {
+			header = Field(x.Request, versionField)
+		}
+		switch {
 		case ownVersion(m) != "":
-		case header && Field(x.Request, "MCP-Protocol-Version")[0] != string(jsonrpc.Rev20260728):
+		case len(header) > 0 && header[0] != string(jsonrpc.Rev20260728):
 			return // of a legacy session
-		case !header && !isModern(m.Session):
+		case len(header) == 0 && !isModern(m.Session):
 			v.Skip("the request may be of an older revision")
 			return
 		}
@@ -342,7 +344,7 @@ func sharesExtension(a, b jsonrpc.Value) bool {
 		names[string(name)] = true
 	}
 	for name := range b.Each {
-		if known := string(name) == tasksExtension || string(name) == jsonrpc.MetaPrefix+"ui"; names[string(name)] && !known {
+		if known := string(name) == tasksExtension || string(name) == extensionUI; names[string(name)] && !known {
 			return true
 		}
 	}

@@ -3,7 +3,6 @@ package check
 import (
 	"crypto/sha256"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,7 +97,7 @@ var rulesRPC = []Rule{
 		Source: "E:basic/index#requests",
 		Fix:    "Take ids from one counter; release an id only after its response.",
 		New: func(s *Session) Hooks {
-			given := givenUp()
+			var given givenUp
 			return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
 				if m.Path != "$" {
 					return
@@ -569,28 +568,20 @@ func idsUsedOnce(s *Session) Hooks {
 		content  [sha256.Size]byte
 		answered bool
 	}
-	var used [tap.Lanes]bounded.Map[uint64, use]
-	given := givenUp()
-	var buf []byte
-	hash := func(id []byte) uint64 {
-		buf = jsonrpc.AppendKey(buf[:0], id)
-		return maphash.Bytes(seed, buf)
-	}
+	var used [tap.Lanes]bounded.Map[string, use]
+	var given givenUp
 	watch := func(m *Message) {
 		given.watch(m)
 		switch {
 		case m.Kind == jsonrpc.Request && m.Method == "initialize": // another session
-			used = [tap.Lanes]bounded.Map[uint64, use]{}
-			used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
+			used = [tap.Lanes]bounded.Map[string, use]{}
 		case m.Request != nil && m.Entry.Status() < 400 && s.Transport != "stdio":
-			if u := used[m.Request.Lane].At(hash(m.Request.ID)); u != nil {
+			if u := used[m.Request.Lane].At(keyOf(m.Request.ID)); u != nil {
 				u.answered = true
 			}
 		}
 	}
-	used[tap.ToServer].Max, used[tap.ToClient].Max = maxRequests, maxRequests
 	return Hooks{Watch: watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
-		key := hash(m.ID)
 		if len(m.ID) == 0 || m.Part.Role == session.RoleReplay {
 			return
 		}
@@ -598,8 +589,10 @@ func idsUsedOnce(s *Session) Hooks {
 		if s.Transport != "stdio" {
 			content = sha256.Sum256(append([]byte(m.Method+"\x00"), m.Params...))
 		}
-		old, again := used[m.Lane].Get(key)
-		used[m.Lane].Put(key, use{content: content})
+		ids, key := &used[m.Lane], keyOf(m.ID)
+		ids.Max = maxRequests
+		old, again := ids.Get(key)
+		ids.Put(key, use{content: content})
 		x := m.exchange()
 		cancelled := given.take(m)
 		switch {
@@ -609,7 +602,7 @@ func idsUsedOnce(s *Session) Hooks {
 			v.Hold()
 		case s.Transport != "stdio" && !old.answered && old.content == content:
 			v.Skip("the request may have been sent again")
-		case s.Transport == "http" && (x == nil || len(Field(x.Request, "Mcp-Session-Id")) == 0):
+		case s.Transport == "http" && (x == nil || len(Field(x.Request, sessionField)) == 0):
 			v.Skip("the session of the request is not known")
 		default:
 			v.Violate("", "$.id", "used for an earlier request: "+string(m.ID))
@@ -617,31 +610,21 @@ func idsUsedOnce(s *Session) Hooks {
 	}}
 }
 
-// A givenUpIDs has the ids of requests that their senders have cancelled.
-type givenUpIDs struct {
-	ids [tap.Lanes]bounded.Map[string, bool]
-}
+// A givenUp has the ids of requests that their senders have cancelled.
+type givenUp [tap.Lanes]bounded.Map[string, bool]
 
-func givenUp() *givenUpIDs {
-	g := &givenUpIDs{}
-	g.ids[tap.ToServer].Max, g.ids[tap.ToClient].Max = maxRequests, maxRequests
-	return g
-}
-
-func (g *givenUpIDs) watch(m *Message) {
+func (g *givenUp) watch(m *Message) {
 	if m.Method == "notifications/cancelled" {
-		g.ids[m.Lane].Put(string(jsonrpc.AppendKey(nil, m.Param("requestId"))), true)
+		g[m.Lane].Max = maxRequests
+		g[m.Lane].Put(keyOf(m.Param("requestId")), true)
 	}
 }
 
 // take reports whether a request with the id of another was cancelled, and forgets it.
-func (g *givenUpIDs) take(m *Message) bool {
-	if g.ids[m.Lane].Len() == 0 {
-		return false
-	}
-	key := string(jsonrpc.AppendKey(nil, m.ID))
-	_, cancelled := g.ids[m.Lane].Get(key)
-	g.ids[m.Lane].Delete(key)
+func (g *givenUp) take(m *Message) bool {
+	key := keyOf(m.ID)
+	_, cancelled := g[m.Lane].Get(key)
+	g[m.Lane].Delete(key)
 	return cancelled
 }
 

@@ -34,7 +34,7 @@ var rulesSubscription = []Rule{
 			const path = metaPath + "subscriptionId"
 			switch {
 			case l != nil:
-				v.Check(l.key == string(jsonrpc.AppendKey(nil, id)), m.Method, path, "not the id of the listen request: "+describe(id))
+				v.Check(l.key == keyOf(id), m.Method, path, "not the id of the listen request: "+describe(id))
 			case m.Entry.Frame.Exchange != 0 || id == nil && m.Method != acknowledged && all.open == 0: // sub-07
 			case !m.Session.Start || m.Session.Gap:
 				v.Skip("requests from before the recording are not known")
@@ -92,7 +92,7 @@ var rulesSubscription = []Rule{
 				return // rpc-10
 			}
 			id := metaOf(m.Member("_meta"), "subscriptionId")
-			v.Check(string(jsonrpc.AppendKey(nil, id)) == string(jsonrpc.AppendKey(nil, m.Request.ID)), "", "$.result._meta."+jsonrpc.MetaPrefix+"subscriptionId", "not the id of the request: "+describe(id))
+			v.Check(keyOf(id) == keyOf(m.Request.ID), "", "$.result._meta."+jsonrpc.MetaPrefix+"subscriptionId", "not the id of the request: "+describe(id))
 			if m.ResultType != "" { // else neg-09
 				v.Check(m.ResultType == "complete", "", "$.result.resultType", m.ResultType)
 			}
@@ -154,7 +154,7 @@ func (all *listens) watch(m *Message) {
 	switch {
 	case m.Path != "$":
 	case m.Kind == jsonrpc.Request && m.Method == "subscriptions/listen" && m.Lane == tap.ToServer:
-		l := &listen{key: string(jsonrpc.AppendKey(nil, m.ID)), ref: m.Part.Message}
+		l := &listen{key: keyOf(m.ID), ref: m.Part.Message}
 		all.byID.Max, all.byExchange.Max = maxListens, maxListens
 		if m.Entry.Frame.Exchange != 0 {
 			all.byExchange.Put(m.Entry.Frame.Exchange, l)
@@ -172,7 +172,7 @@ func (all *listens) watch(m *Message) {
 
 // end ends a subscription, on stdio.
 func (all *listens) end(id []byte) {
-	if l, ok := all.byID.Get(string(jsonrpc.AppendKey(nil, id))); ok && !l.over {
+	if l, ok := all.byID.Get(keyOf(id)); ok && !l.over {
 		l.over = true
 		all.open--
 	}
@@ -189,7 +189,7 @@ func (all *listens) of(m *Message) *listen {
 	if id == nil {
 		return nil
 	}
-	l, _ := all.byID.Get(string(jsonrpc.AppendKey(nil, id)))
+	l, _ := all.byID.Get(keyOf(id))
 	return l
 }
 

@@ -86,7 +86,7 @@ var rulesTask = []Rule{
 				case m.Request.Method == "tasks/result":
 					answered.Put(key, m.Entry.Frame.Seq)
 					got := relatedTask(m.Outcome())
-					v.Check(sameValue(got, id), "tasks/result", "$.result._meta", "not the taskId of the request: "+describe(got))
+					v.Check(keyOf(got) == keyOf(id), "tasks/result", "$.result._meta", "not the taskId of the request: "+describe(got))
 				default:
 					frame, ok := answered.Get(key)
 					if status := m.Member("status").Decoded(); ok && status != "" && m.Request.Ref.Seq > frame {
@@ -107,7 +107,7 @@ var rulesTask = []Rule{
 			}
 			if want := relatedTask(m.Request.Params); want != nil && m.Member("task") == nil { // a created task names itself
 				got := relatedTask(m.Outcome())
-				v.Check(sameValue(got, want), m.Request.Method, "$.result._meta", "not the taskId of the request: "+describe(got))
+				v.Check(keyOf(got) == keyOf(want), m.Request.Method, "$.result._meta", "not the taskId of the request: "+describe(got))
 			}
 		}, "result"),
 	},
@@ -167,7 +167,7 @@ type taskKey struct {
 }
 
 func taskOf(lane tap.Lane, id jsonrpc.Value) taskKey {
-	return taskKey{lane, string(jsonrpc.AppendKey(nil, id))}
+	return taskKey{lane, keyOf(id)}
 }
 
 // onTaskMade selects the results that may create a task, and onTasks also those that describe
@@ -211,11 +211,6 @@ func reportedTasks(m *Message) iter.Seq2[string, jsonrpc.Value] {
 // relatedTask returns the taskId in the metadata of params or a result.
 func relatedTask(v jsonrpc.Value) jsonrpc.Value {
 	return v.Get("_meta", jsonrpc.MetaPrefix+"related-task", "taskId")
-}
-
-// sameValue reports whether two strings or numbers are equal.
-func sameValue(a, b jsonrpc.Value) bool {
-	return string(jsonrpc.AppendKey(nil, a)) == string(jsonrpc.AppendKey(nil, b))
 }
 
 // isTerminal reports whether a status of a task is terminal.

@@ -91,7 +91,7 @@ func (s *Session) inForce(rev jsonrpc.Revision) jsonrpc.Revision {
 
 // declared returns the revision that a message declares, or else that of its session.
 func (s *Session) declared(m *Message) jsonrpc.Revision {
-	own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "protocolVersion").Decoded()
+	own := ownVersion(m)
 	switch {
 	case own != "":
 		return jsonrpc.Revision(own)
@@ -132,15 +132,13 @@ func (s *Session) learn(m *Message) {
 }
 
 func (s *Session) learnRequest(m *Message) {
-	if m.Lane != tap.ToServer {
-		return
-	}
+	declared := metaOf(m.Param("_meta"), "clientCapabilities")
 	if m.Method == "initialize" {
+		declared = m.Param("capabilities")
+	}
+	if m.Lane == tap.ToServer && (declared != nil || m.Method == "initialize") {
 		s.release(s.Client)
-		s.Client = s.keep(m.Param("capabilities"))
-	} else if own := m.Param("_meta").Get(jsonrpc.MetaPrefix + "clientCapabilities"); own != nil {
-		s.release(s.Client)
-		s.Client = s.keep(own)
+		s.Client = s.keep(declared)
 	}
 }
 
