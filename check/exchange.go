@@ -37,7 +37,6 @@ type Carried struct {
 	Frame  uint64
 	At     time.Duration
 	Lane   tap.Lane
-	Form   tap.Form
 	Kind   jsonrpc.Kind
 	Role   session.Role
 	Method string // of a response, that of its request
@@ -106,7 +105,7 @@ func (x *Exchange) carry(e *session.Entry) {
 		}
 		m, p := e.Of(i), &e.Parts[i]
 		x.Carried = append(x.Carried, Carried{
-			Frame: e.Frame.Seq, At: e.Frame.At, Lane: e.Frame.Lane, Form: e.Frame.Form, Kind: m.Kind, Role: p.Role,
+			Frame: e.Frame.Seq, At: e.Frame.At, Lane: e.Frame.Lane, Kind: m.Kind, Role: p.Role,
 			Method: strings.Clone(p.Method), Code: strings.Clone(m.ErrorCode),
 		})
 	}

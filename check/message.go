@@ -95,11 +95,8 @@ func (o *once[T]) all(m *Message, read func(add func(T))) []T {
 // few is how many members of an object are kept.
 const few = 64
 
-// members are those of an object, read when one is asked for.
-type members struct {
-	read, many bool // many: more than few, and all is not complete
-	all        []namedValue
-}
+// members are those of an object, at most few of them, read when one is asked for.
+type members []namedValue
 
 type namedValue struct {
 	name  []byte
@@ -108,22 +105,20 @@ type namedValue struct {
 
 // get is like [jsonrpc.Value.Get]. The object must be the same each time.
 func (o *members) get(object jsonrpc.Value, name string) (value jsonrpc.Value) {
-	if !o.read && object.IsObject() {
-		o.all = make([]namedValue, 0, 6)
+	if *o == nil && object.IsObject() {
+		*o = make(members, 0, 6)
 		for name, value := range object.Each {
-			if o.many = len(o.all) == few; o.many {
+			if *o = append(*o, namedValue{name, value}); len(*o) == few {
 				break
 			}
-			o.all = append(o.all, namedValue{name, value})
 		}
 	}
-	o.read = true
-	if o.many {
+	if len(*o) == few { // there may be more
 		return object.Get(name)
 	}
-	for i := range o.all {
-		if string(o.all[i].name) == name {
-			value = o.all[i].value
+	for _, m := range *o {
+		if string(m.name) == name {
+			value = m.value
 		}
 	}
 	return value

@@ -109,11 +109,11 @@ func calls(judge func(c *session.Call, params jsonrpc.Value, v *Verdict)) func(*
 			if c.Lane != tap.ToServer || c.FirstAnswer == 0 || c.Method == "subscriptions/listen" || c.Method == "tasks/result" || len(c.Nested) > 0 {
 				return
 			}
-			r, _ := s.requests.Get(c.Ref)
-			if r == nil {
-				r = &Request{}
+			var params jsonrpc.Value
+			if r, ok := s.requests.Get(c.Ref); ok {
+				params = r.Params
 			}
-			judge(c, r.Params, v)
+			judge(c, params, v)
 		}}
 	}
 }
