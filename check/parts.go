@@ -60,6 +60,11 @@ func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool 
 	return v.want(value, classes, subject, path)
 }
 
+// wantOptional is like want, and returns false for a value that is absent or null: see type-02.
+func (v *Verdict) wantOptional(value jsonrpc.Value, classes, subject, path string) bool {
+	return value != nil && !isNull(value) && v.want(value, classes, subject, path)
+}
+
 // isEmpty reports whether a value has no members or elements.
 func isEmpty(v jsonrpc.Value) bool {
 	for range v.Each {

@@ -47,9 +47,8 @@ var rulesApp = []Rule{
 		Source: "ext-apps:specification/2026-01-26/apps#client-server-capability-negotiation",
 		Fix:    "Return a text for clients without a UI.",
 		New: each(func(m *Message, v *Verdict) {
-			tool := m.Session.Listed["tools/list"][m.Request.Param("name").Decoded()]
 			content := m.Member("content")
-			if uiOf(tool) == nil || !m.final() || !content.IsArray() {
+			if uiOf(m.tool()) == nil || !m.final() || !content.IsArray() {
 				return // see feat-04
 			}
 			v.Check(!isEmpty(content), m.Subject(), "$.result.content", "[]")

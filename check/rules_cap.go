@@ -128,7 +128,7 @@ var rulesCapability = []Rule{
 		Fix:    "Follow the taskSupport of the tool.",
 		New: each(func(m *Message, v *Verdict) {
 			asked := m.Param("task") != nil
-			tool := m.Session.Listed["tools/list"][m.Param("name").Decoded()]
+			tool := m.tool()
 			support := tool.Get("execution", "taskSupport").Decoded()
 			switch {
 			case m.Session.Server == nil:

@@ -93,7 +93,7 @@ var rulesFeature = []Rule{
 				name := m.Request.Param("name").Decoded()
 				switch {
 				case m.Kind == jsonrpc.Response && !m.IsError:
-				case s.Listed["tools/list"][name] != nil:
+				case m.tool() != nil:
 				case !tools.lacks(s, s.Listed["tools/list"], name):
 					v.Skip("the list of tools is not complete")
 				default:

@@ -568,7 +568,7 @@ func repeatedCalls(s *Session) Hooks {
 			if !again {
 				return
 			}
-			tool := s.Listed["tools/list"][m.Param("name").Decoded()]
+			tool := m.tool()
 			if tool == nil {
 				v.Skip("no list before the call has the tool")
 				return

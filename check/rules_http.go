@@ -497,7 +497,7 @@ func paramFields(m *Message, v *Verdict) {
 	if head == nil {
 		return
 	}
-	tool := m.definition(v, m.Parameters())
+	tool := m.currentTool(v)
 	arguments, left := m.Param("arguments"), maxParamFields
 	for name, schema := range tool.Get("inputSchema", "properties").Each {
 		header := schema.Get("x-mcp-header").Decoded()

@@ -226,7 +226,7 @@ func createdTask(m *Message, v *Verdict) {
 	task, subject := m.Member("task"), m.Request.Method
 	if task == nil {
 		capabilities := m.Session.Server
-		tool := m.Session.Listed["tools/list"][m.Request.Param("name").Decoded()]
+		tool := m.tool()
 		support := tool.Get("execution", "taskSupport").Decoded()
 		if m.Lane == tap.ToServer {
 			capabilities = m.Session.Client

@@ -15,12 +15,8 @@ var rulesType = []Rule{
 		Source: "schema ToolAnnotations; observed: a string instead of a boolean makes the TypeScript and Go SDKs reject the whole tools/list",
 		Fix:    "Send true or false, or leave the hint out.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
-			annotations := d.Get("annotations")
-			if annotations == nil || isNull(annotations) {
-				return // see type-02
-			}
-			path := d.path + ".annotations"
-			if !v.want(annotations, anObject, d.name, path) {
+			annotations, path := d.Get("annotations"), d.path+".annotations"
+			if !v.wantOptional(annotations, anObject, d.name, path) {
 				return
 			}
 			for name, value := range annotations.Members("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint", "title") {
@@ -93,10 +89,7 @@ var rulesType = []Rule{
 		Fix:    "Wrap the output in an object.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
 			schema, path := d.Get("outputSchema"), d.path+".outputSchema"
-			if schema == nil || isNull(schema) {
-				return // see type-02
-			}
-			if v.want(schema, anObject, d.name, path) && schema.Get("type").Decoded() != "object" {
+			if v.wantOptional(schema, anObject, d.name, path) && schema.Get("type").Decoded() != "object" {
 				v.Violate(d.name, path+".type", describe(schema.Get("type")))
 			}
 		}, "result tools/list"),
@@ -125,8 +118,8 @@ var rulesType = []Rule{
 		Fix:    "Use one of the three values or leave execution out.",
 		New: eachDefinition(func(m *Message, d definition, v *Verdict) {
 			execution := d.Get("execution")
-			if execution == nil || isNull(execution) || !v.want(execution, anObject, d.name, d.path+".execution") {
-				return // see type-02
+			if !v.wantOptional(execution, anObject, d.name, d.path+".execution") {
+				return
 			}
 			support := execution.Get("taskSupport")
 			if support != nil && !slices.Contains([]string{"forbidden", "optional", "required"}, support.Decoded()) {
@@ -150,8 +143,8 @@ var rulesType = []Rule{
 			switch d.list {
 			case "prompts/list":
 				arguments := d.Get("arguments")
-				if arguments == nil || isNull(arguments) || !v.want(arguments, anArray, d.name, d.path+".arguments") {
-					return // see type-02
+				if !v.wantOptional(arguments, anArray, d.name, d.path+".arguments") {
+					return
 				}
 				for _, a := range arguments.Each {
 					named(a, "name", d.path+".arguments[*]")
@@ -327,8 +320,8 @@ func stringMembers(rev jsonrpc.Revision, list string) []string {
 
 // judgeIcons judges type-08.
 func judgeIcons(v *Verdict, icons jsonrpc.Value, subject, path string) {
-	if icons == nil || isNull(icons) || !v.want(icons, anArray, subject, path) {
-		return // see type-02
+	if !v.wantOptional(icons, anArray, subject, path) {
+		return
 	}
 	for _, icon := range icons.Each {
 		if !v.want(icon, anObject, subject, path+"[*]") {

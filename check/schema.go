@@ -205,12 +205,13 @@ type schemaError struct{ path, text string }
 
 // validate returns what is wrong with a value, at most maxErrors errors.
 func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (found []schemaError, err error) {
-	defer func() { // the validator cannot represent numbers such as 1e9999999
-		if r := recover(); r != nil {
-			if failed, ok := r.(error); ok && errors.Is(failed, errTooComplex) {
-				panic(r)
-			}
-			found, err = nil, errFailed
+	defer func() {
+		switch recover() {
+		case nil:
+		case errTooComplex:
+			err = errTooComplex
+		default: // the validator cannot represent numbers such as 1e9999999
+			err = errFailed
 		}
 	}()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))

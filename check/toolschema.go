@@ -145,13 +145,6 @@ func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaErro
 	if len(value) > maxValidated {
 		return nil, "values of more than 4 MiB are not validated"
 	}
-	defer func() {
-		if r := recover(); r == errTooComplex {
-			found, why = nil, errTooComplex.Error()
-		} else if r != nil {
-			panic(r)
-		}
-	}()
 	shape := s.shape(value)
 	if s.valid.At(shape) != nil {
 		s.valid.Touch(shape)
@@ -159,7 +152,10 @@ func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaErro
 	}
 	s.steps.left = maxSteps
 	found, err := validate(s.Schema, value, path)
-	if err != nil {
+	switch {
+	case err == errTooComplex:
+		return nil, err.Error()
+	case err != nil:
 		return nil, "the value could not be validated: " + err.Error()
 	}
 	if len(found) == 0 {
@@ -230,7 +226,7 @@ var rulesSchema = []Rule{
 			if m.IsError || result.Get("task") != nil || m.ResultType == "input_required" || m.ResultType == "task" {
 				return
 			}
-			tool := m.definition(v, m.Request.Params)
+			tool := m.currentTool(v)
 			schema := tool.Get("outputSchema")
 			if !schema.IsObject() {
 				return
@@ -249,7 +245,7 @@ var rulesSchema = []Rule{
 		Source: "A-E:server/tools#calling-tools",
 		Fix:    "Compare the arguments with the schema of the tool; the model may have seen another version of it.",
 		New: each(func(m *Message, v *Verdict) {
-			tool := m.definition(v, m.Parameters())
+			tool := m.currentTool(v)
 			schema := tool.Get("inputSchema")
 			if !schema.IsObject() {
 				return
@@ -299,10 +295,11 @@ func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, sche
 		v.Hold()
 	case why != "":
 		v.Skip(why)
-	}
-	for _, fault := range compiled.faults {
-		if compiled.unjudged() == "" && !others(fault.path) {
-			v.Violate(tool.Get("name").Decoded(), "$.result.tools[*]."+member+fault.path, fault.text)
+	default:
+		for _, fault := range compiled.faults {
+			if !others(fault.path) {
+				v.Violate(tool.Get("name").Decoded(), "$.result.tools[*]."+member+fault.path, fault.text)
+			}
 		}
 	}
 }
@@ -358,16 +355,18 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 	}
 }
 
-// definition returns the definition of the tool that a call names.
-func (m *Message) definition(v *Verdict, params jsonrpc.Value) jsonrpc.Value {
-	tool, ok := m.Session.Listed["tools/list"][params.Get("name").Decoded()]
-	if m.Session.toolsChanged {
+// tool returns the definition of the tool that a call names, nil if it is not known.
+func (m *Message) tool() jsonrpc.Value { return m.Session.Listed["tools/list"][m.named()] }
+
+// currentTool is like tool, and skips the verdict if the definition is not known, or no more.
+func (m *Message) currentTool(v *Verdict) jsonrpc.Value {
+	tool := m.tool()
+	switch {
+	case m.Session.toolsChanged:
 		v.Skip("the tools have changed since they were listed")
 		return nil
-	}
-	if !ok || tool == nil {
+	case tool == nil:
 		v.Skip("no list before the call has the tool")
-		return nil
 	}
 	return tool
 }
