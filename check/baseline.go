@@ -21,13 +21,13 @@ type Baseline struct {
 	Findings []Known `json:"findings"`
 }
 
-// BaselineVersion is the version of the format of a [Baseline].
-const BaselineVersion = 1
+// baselineVersion is the version of the format of a [Baseline].
+const baselineVersion = 1
 
 // ReadBaseline reads a baseline.
 func ReadBaseline(data []byte) (*Baseline, error) {
 	var b Baseline
-	if err := readFile(data, &b, "baseline", "--update-baseline", &b.Version, BaselineVersion); err != nil {
+	if err := readFile(data, &b, "baseline", "--update-baseline", &b.Version, baselineVersion); err != nil {
 		return nil, err
 	}
 	return &b, nil
@@ -56,7 +56,7 @@ func readFile(data []byte, into any, kind, maker string, version *int, newest in
 
 // Encode returns the baseline as JSON with one finding on each line, sorted.
 func (b *Baseline) Encode() ([]byte, error) {
-	out := fmt.Appendf(nil, "{\n  \"baseline_version\": %d,\n  \"findings\": [", BaselineVersion)
+	out := fmt.Appendf(nil, "{\n  \"baseline_version\": %d,\n  \"findings\": [", baselineVersion)
 	for i, k := range b.Findings {
 		line, err := json.Marshal(k)
 		if err != nil {
@@ -72,7 +72,7 @@ func (b *Baseline) Encode() ([]byte, error) {
 
 // Accept returns a baseline of the findings of reports.
 func Accept(reports ...*Report) *Baseline {
-	b := &Baseline{Version: BaselineVersion}
+	b := &Baseline{Version: baselineVersion}
 	for _, r := range reports {
 		for _, f := range r.Findings {
 			if k := f.known(); !slices.Contains(b.Findings, k) {

@@ -27,6 +27,8 @@ const (
 	maxDefinitions = 100_000
 	// maxExchanges is how many open exchanges are remembered.
 	maxExchanges = 4096
+	// maxCompiled is how many schemas of servers are kept compiled.
+	maxCompiled = 256
 )
 
 // A Checker judges the frames of a recording, which are added in order: [Checker.Add] for each,
@@ -73,7 +75,7 @@ type Checker struct {
 func New(rules []*Rule) *Checker {
 	c := &Checker{
 		rules: slices.Clone(rules), results: &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}},
-		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]map[string][]offer{},
+		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]map[string][]offer{}, schemas: map[jsonrpc.Revision]*protocolSchema{},
 		seen: make([]bool, len(topics)), lost: make([]bool, len(topics)),
 	}
 	// The schema reports what no other rule has reported.
@@ -81,7 +83,7 @@ func New(rules []*Rule) *Checker {
 		last := c.rules[i]
 		c.rules = append(slices.Delete(c.rules, i, i+1), last)
 	}
-	c.sessions.Max, c.exchanges.Max = maxSessions, maxExchanges
+	c.sessions.Max, c.exchanges.Max, c.compiled.Max = maxSessions, maxExchanges, maxCompiled
 	return c
 }
 
@@ -299,43 +301,25 @@ func (c *Checker) embedded(m *Message) {
 	if m.Path != "$" || m.Unread {
 		return
 	}
+	hand := func(inner jsonrpc.Message, request *Request, path string) {
+		c.message(&Message{Message: &inner, Entry: m.Entry, Session: m.Session, Lane: m.Lane, Revision: m.Revision, Request: request, Path: path})
+	}
 	switch m.Kind {
 	case jsonrpc.Response:
 		for name, v := range m.Member("inputRequests").Each {
-			method := v.Get("method").Decoded()
-			if !v.IsObject() || method == "" {
-				continue
+			if method := v.Get("method").Decoded(); method != "" {
+				hand(jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Get("params")}, nil, "$.result.inputRequests."+string(name))
 			}
-			inner := &jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Get("params")}
-			c.message(&Message{
-				Message: inner, Entry: m.Entry, Session: m.Session, Lane: m.Lane, Revision: m.Revision, Path: "$.result.inputRequests." + string(name),
-			})
 		}
 	case jsonrpc.Request:
-		c.responses(m)
-	}
-}
-
-// responses hands the responses in a retry to the rules.
-func (c *Checker) responses(m *Message) {
-	answers := m.Param("inputResponses")
-	if !answers.IsObject() {
-		return
-	}
-	first, ok := m.Session.requests.Get(m.Part.Call)
-	if !ok {
-		return
-	}
-	for name, v := range answers.Each {
-		asked := first.asked[string(name)]
-		if asked == nil {
-			continue
+		first, ok := m.Session.requests.Get(m.Part.Call)
+		if answers := m.Param("inputResponses"); ok && answers.IsObject() {
+			for name, v := range answers.Each {
+				if asked := first.asked[string(name)]; asked != nil {
+					hand(jsonrpc.Message{Kind: jsonrpc.Response, Result: v}, asked, "$.params.inputResponses."+string(name))
+				}
+			}
 		}
-		inner := &jsonrpc.Message{Kind: jsonrpc.Response, Result: v}
-		c.message(&Message{
-			Message: inner, Entry: m.Entry, Session: m.Session, Lane: m.Lane, Revision: m.Revision, Request: asked,
-			Path: "$.params.inputResponses." + string(name),
-		})
 	}
 }
 
@@ -379,7 +363,7 @@ func (c *Checker) over(x *Exchange) {
 func (c *Checker) around(x *Exchange) jsonrpc.Revision {
 	s := x.Session
 	if s.Number == 0 {
-		if named := Field(x.Request, versionField); len(named) > 0 {
+		if named := field(x.Request, versionField); len(named) > 0 {
 			return known(jsonrpc.Revision(named[0]))
 		}
 		s = c.sessions.Newest()

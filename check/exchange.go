@@ -61,8 +61,8 @@ func (x *Exchange) frame() uint64 {
 	return x.Heads[0]
 }
 
-// Field returns the values of a header field of an event, which may be nil.
-func Field(e *tap.Event, name string) (values []string) {
+// field returns the values of a header field of an event, which may be nil.
+func field(e *tap.Event, name string) (values []string) {
 	if e == nil {
 		return nil
 	}
@@ -113,6 +113,6 @@ func (x *Exchange) carry(e *session.Entry) {
 
 // namesNoVersion reports whether the header of a request names something that is not a version.
 func (x *Exchange) namesNoVersion() bool {
-	values := Field(x.Request, versionField)
+	values := field(x.Request, versionField)
 	return len(values) == 1 && !versionForm.MatchString(values[0])
 }

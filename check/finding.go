@@ -11,11 +11,11 @@ import (
 
 // Limits of a [Report].
 const (
-	// MaxFindings is how many findings of each class are kept. Violations beyond it are
+	// maxFindings is how many findings of each class are kept. Violations beyond it are
 	// counted in Report.More.
-	MaxFindings = 10_000
-	// MaxFrames is how many of its first frames a finding names.
-	MaxFrames = 5
+	maxFindings = 10_000
+	// maxFrames is how many of its first frames a finding names.
+	maxFrames = 5
 	// maxText is how many bytes of an offending text are kept.
 	maxText = 200
 	// maxReasons is how many reasons for which a rule was not judged are kept.
@@ -205,7 +205,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	key := findingKey{v.Rule.ID, strings.Clone(jsonrpc.Bound(subject)), path}
 	f := v.results.findings[key]
 	if f == nil {
-		if v.results.ofClass[class] >= MaxFindings {
+		if v.results.ofClass[class] >= maxFindings {
 			v.results.More++
 			v.results.MoreWorst = max(v.results.MoreWorst, class)
 			return
@@ -218,7 +218,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	}
 	f.Class = max(f.Class, class)
 	f.Count++
-	if n := len(f.Frames); n < MaxFrames && (n == 0 || f.Frames[n-1] != v.frame) {
+	if n := len(f.Frames); n < maxFrames && (n == 0 || f.Frames[n-1] != v.frame) {
 		f.Frames = append(f.Frames, v.frame)
 	}
 	if f.Count == 1 && v.results.found != nil {

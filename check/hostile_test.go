@@ -35,7 +35,7 @@ func TestManyFindings(t *testing.T) {
 			yield(tap.ToClient, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":[]}`, i+1))
 		}
 	})
-	if len(r.Findings) < MaxFindings || len(r.Findings) > MaxFindings+5 || r.More < n-MaxFindings {
+	if len(r.Findings) < maxFindings || len(r.Findings) > maxFindings+5 || r.More < n-maxFindings {
 		t.Errorf("%d findings and %d more", len(r.Findings), r.More)
 	}
 }
@@ -44,7 +44,7 @@ func TestManyFindings(t *testing.T) {
 func TestWorstFindingsAreKept(t *testing.T) {
 	r := feed(func(yield func(tap.Lane, string) bool) {
 		yield(tap.ToServer, hello)
-		for i := range MaxFindings + 10 {
+		for i := range maxFindings + 10 {
 			yield(tap.ToServer, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"own/%d"}`, i+1, i))
 		}
 		yield(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":[]}`)

@@ -65,7 +65,7 @@ func (x *Exchange) streams() bool { return x.answered(2) && mediaType(x.Response
 
 // accepts reports whether the request lists a media type.
 func (x *Exchange) accepts(media string) bool {
-	for _, list := range Field(x.Request, "Accept") {
+	for _, list := range field(x.Request, "Accept") {
 		for one := range strings.SplitSeq(list, ",") {
 			name, _, _ := strings.Cut(one, ";")
 			if strings.EqualFold(strings.TrimSpace(name), media) {
@@ -109,13 +109,13 @@ func isLoopback(u *url.URL) bool {
 
 // mediaType returns the media type of a head, in lower case and without parameters.
 func mediaType(e *tap.Event) string {
-	name, _, _ := strings.Cut(strings.Join(Field(e, "Content-Type"), ","), ";")
+	name, _, _ := strings.Cut(strings.Join(field(e, "Content-Type"), ","), ";")
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
 // fieldText returns the value of a field, and says that it is missing if it is.
 func fieldText(e *tap.Event, name string) string {
-	if values := Field(e, name); len(values) > 0 {
+	if values := field(e, name); len(values) > 0 {
 		return strings.Join(values, ", ")
 	}
 	return "missing"
@@ -159,7 +159,7 @@ func (m *Message) compareField(v *Verdict, name, want string) {
 // contradicts returns in what a field does not repeat a text of the body, "" if it does, or
 // cannot be decoded: see http-33.
 func contradicts(head *tap.Event, name, want string) string {
-	values := Field(head, name)
+	values := field(head, name)
 	if len(values) == 0 {
 		return "missing"
 	}

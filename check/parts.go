@@ -98,19 +98,15 @@ func isBase64(v jsonrpc.Value) bool {
 	return err == nil
 }
 
+// schemes matches the scheme of a URI.
+var schemes = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+
 // scheme returns the scheme of a URI in lower case, "" if it has none.
 func scheme(uri string) string {
-	name, _, ok := strings.Cut(uri, ":")
-	for i, c := range []byte(name) {
-		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
-		if !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
-			return ""
-		}
+	if found := schemes.FindStringSubmatch(uri); found != nil {
+		return strings.ToLower(found[1])
 	}
-	if !ok {
-		return ""
-	}
-	return strings.ToLower(name)
+	return ""
 }
 
 // timestamps matches dates with a time in ISO 8601. The last group is the offset.

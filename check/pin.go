@@ -18,8 +18,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// LockVersion is the version of the format of a [Lock].
-const LockVersion = 1
+// lockVersion is the version of the format of a [Lock].
+const lockVersion = 1
 
 // A Lock is what a server offers, in a form that is made to be reviewed: object members are
 // sorted, and definitions are sorted by name. A list is nil if it was not requested.
@@ -64,7 +64,7 @@ var handshakes = []struct {
 // ReadLock reads a lock.
 func ReadLock(data []byte) (*Lock, error) {
 	var l Lock
-	if err := readFile(data, &l, "lock", "`mcptap pin`", &l.Version, LockVersion); err != nil {
+	if err := readFile(data, &l, "lock", "`mcptap pin`", &l.Version, lockVersion); err != nil {
 		return nil, err
 	}
 	for _, h := range handshakes {
@@ -202,7 +202,7 @@ func (c *Checker) version(turn int) (l *Lock, some bool) {
 		some = some || v != nil
 		return v
 	}
-	l = &Lock{Version: LockVersion, Server: whole(text(ofServer, ofServer)), Instructions: whole(text(ofInstructions, ofInstructions))}
+	l = &Lock{Version: lockVersion, Server: whole(text(ofServer, ofServer)), Instructions: whole(text(ofInstructions, ofInstructions))}
 	for _, h := range handshakes {
 		if v := text(h.method, ofCapabilities); v != nil {
 			*h.of(l) = canonical(v)

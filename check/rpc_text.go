@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -77,7 +78,7 @@ func (w *walk) path() string {
 		switch {
 		case name == nil:
 			path = append(path, "[*]"...)
-		case isPlain(name):
+		case plainName.Match(name):
 			path = append(append(path, '.'), name...)
 		default:
 			path = append(strconv.AppendQuote(append(path, '['), jsonrpc.Bound(string(name))), ']')
@@ -89,12 +90,8 @@ func (w *walk) path() string {
 	return string(path)
 }
 
-// isPlain reports whether a name needs no quotes in a path.
-func isPlain(name []byte) bool {
-	return len(name) > 0 && !bytes.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && r != '-' && r != '$' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	})
-}
+// plainName matches names that need no quotes in a path.
+var plainName = regexp.MustCompile(`^[\w$-]+$`)
 
 // loneSurrogate returns the first escape of a surrogate in a JSON text that is not one of a
 // pair, "" if there is none.

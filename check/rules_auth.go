@@ -28,7 +28,7 @@ var rulesAuth = []Rule{
 		Fix:    "Send WWW-Authenticate: Bearer.",
 		New: refusals(func(x *Exchange, v *Verdict) {
 			if x.Response.Status == 401 {
-				v.Check(strings.TrimSpace(strings.Join(Field(x.Response, authenticate), "")) != "", authenticate, "", "missing")
+				v.Check(strings.TrimSpace(strings.Join(field(x.Response, authenticate), "")) != "", authenticate, "", "missing")
 			}
 		}),
 	},
@@ -337,7 +337,7 @@ var (
 // challenge returns the parameters of the first Bearer challenge, nil if there is none, and
 // whether all of it could be read.
 func (x *Exchange) challenge() (params map[string]string, whole bool) {
-	text := strings.Join(Field(x.Response, authenticate), ", ")
+	text := strings.Join(field(x.Response, authenticate), ", ")
 	at := bearerScheme.FindStringIndex(text)
 	if at == nil {
 		return nil, false

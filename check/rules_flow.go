@@ -48,7 +48,7 @@ var rulesFlow = []Rule{
 		Fix:    "Give every request its own token.",
 		New: func(s *Session) Hooks {
 			hasID := false // the session has an id, so that it is one client
-			watch := func(m *Message) { hasID = hasID || Field(m.head(), sessionField) != nil }
+			watch := func(m *Message) { hasID = hasID || field(m.head(), sessionField) != nil }
 			return Hooks{Watch: watch, Call: func(c *session.Call, v *Verdict) {
 				r, ok := s.requests.Get(c.Ref)
 				if !ok || r.Param("_meta").Get("progressToken") == nil {

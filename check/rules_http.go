@@ -134,7 +134,7 @@ var rulesHTTP = []Rule{
 			}
 			switch status := x.Response.Status; {
 			case slices.Contains([]int{400, 401, 403, 406, 409, 429}, status), status >= 500, status/100 == 3,
-				status == 404 && Field(x.Request, sessionField) != nil:
+				status == 404 && field(x.Request, sessionField) != nil:
 				return
 			default:
 				media := mediaType(x.Response)
@@ -155,7 +155,7 @@ var rulesHTTP = []Rule{
 		Source: "C-D:basic/transports#protocol-version-header; E:basic/transports/streamable-http#protocol-version-header",
 		Fix:    "Check the header against the list of supported versions.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			values := Field(x.Request, versionField)
+			values := field(x.Request, versionField)
 			if len(values) != 1 || strings.Contains(values[0], ",") || versionForm.MatchString(values[0]) || !x.byServer() {
 				return // see http-52
 			}
@@ -168,7 +168,7 @@ var rulesHTTP = []Rule{
 		Source: "A-D:basic/transports#security-warning; E:basic/transports/streamable-http",
 		Fix:    "Allow only known origins; this stops DNS rebinding.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			origin, err := url.Parse(strings.Join(Field(x.Request, "Origin"), ""))
+			origin, err := url.Parse(strings.Join(field(x.Request, "Origin"), ""))
 			if err != nil || origin.Host == "" || isLoopback(origin) || !x.byServer() {
 				return
 			}
@@ -261,7 +261,7 @@ var rulesHTTP = []Rule{
 			only := false // server/discover lists modern versions only
 			hooks := streamable(func(x *Exchange, v *Verdict) {
 				if only && x.byServer() {
-					v.Check(Field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
+					v.Check(field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
 				}
 			})(s)
 			hooks.Watch = func(m *Message) {
@@ -384,7 +384,7 @@ var rulesHTTP = []Rule{
 		Source: "C-D:basic/authorization#communication-security; E:basic/authorization/security-considerations#communication-security; RFC 6750 s5.3",
 		Fix:    "Serve HTTPS.",
 		New: eachExchange(func(x *Exchange, v *Verdict) {
-			if x.Session.Number == 0 || Field(x.Request, "Authorization") == nil || !x.answered(2) {
+			if x.Session.Number == 0 || field(x.Request, "Authorization") == nil || !x.answered(2) {
 				return
 			}
 			if upstream := x.Session.upstream(v); upstream != nil {
@@ -402,7 +402,7 @@ var rulesHTTP = []Rule{
 				return
 			}
 			status, media := x.Response.Status, mediaType(x.Response)
-			if status == 401 || status == 403 || status == 429 || status == 404 && Field(x.Request, sessionField) != nil {
+			if status == 401 || status == 403 || status == 429 || status == 404 && field(x.Request, sessionField) != nil {
 				return
 			}
 			switch {
@@ -463,7 +463,7 @@ func streamable(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
 
 // isStreamable reports whether the head of the request is known and asks for no other protocol.
 func (x *Exchange) isStreamable() bool {
-	return x.Request != nil && x.Request.Method != "" && Field(x.Request, "Upgrade") == nil
+	return x.Request != nil && x.Request.Method != "" && field(x.Request, "Upgrade") == nil
 }
 
 // versionHeader judges http-27.
@@ -476,7 +476,7 @@ func versionHeader(s *Session) Hooks {
 		if x.opens() || s.Facts == nil || s.Facts.Revision == "" || x.Heads[0] < since {
 			return
 		}
-		values := Field(x.Request, versionField)
+		values := field(x.Request, versionField)
 		switch {
 		case len(values) == 0:
 			v.Violate(versionField, "", "missing on "+x.Request.Method)
@@ -508,7 +508,7 @@ func paramFields(m *Message, v *Verdict) {
 			return
 		}
 		header = "Mcp-Param-" + header
-		want, values := arguments.Get(string(name)), Field(head, header)
+		want, values := arguments.Get(string(name)), field(head, header)
 		switch class := want.Class(); {
 		case class == 0 || class == 'n':
 			v.Check(len(values) == 0, header, "", "present without the argument")
@@ -543,7 +543,7 @@ func contradictionRefused(s *Session) Hooks {
 	})(s)
 	hooks.Watch = func(m *Message) {
 		head := m.head()
-		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || Field(head, versionField) == nil {
+		if m.Kind != jsonrpc.Request || m.Revision != jsonrpc.Rev20260728 || head == nil || field(head, versionField) == nil {
 			return
 		}
 		own := ownVersion(m)
@@ -598,8 +598,8 @@ func authorized(s *Session) Hooks {
 	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
 	ids := bounded.Map[string, bool]{Max: 16}           // session ids
 	return streamable(func(x *Exchange, v *Verdict) {
-		id := strings.Clone(strings.Join(Field(x.Request, sessionField), ""))
-		if Field(x.Request, "Authorization") != nil {
+		id := strings.Clone(strings.Join(field(x.Request, sessionField), ""))
+		if field(x.Request, "Authorization") != nil {
 			if x.answered(2) {
 				if conns.Put(x.Request.Conn, true); since == 0 {
 					since = x.Heads[1]
@@ -650,7 +650,7 @@ func bodyIsJSON(s *Session) Hooks {
 			v.Violate(x.about(), "$", "not a message: "+string(text))
 			return
 		case e.Message.Kind != jsonrpc.Other:
-		case !answer || Field(x.Response, "Content-Encoding") != nil: // which may not have been decoded
+		case !answer || field(x.Response, "Content-Encoding") != nil: // which may not have been decoded
 			return
 		default:
 			subject, reason = x.about(), jsonrpc.Peek(text).Reason

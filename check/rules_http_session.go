@@ -23,7 +23,7 @@ var rulesHTTPSession = []Rule{
 			if !x.answered(2) {
 				return
 			}
-			for _, id := range Field(x.Response, sessionField) {
+			for _, id := range field(x.Response, sessionField) {
 				visible := id != "" && strings.IndexFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7E }) < 0
 				if isMasked(id) {
 					v.Skip("the value is masked")
@@ -48,10 +48,10 @@ var rulesHTTPSession = []Rule{
 		New: func(s *Session) Hooks {
 			issued := uint64(0) // the frame that issued the id
 			return streamable(func(x *Exchange, v *Verdict) {
-				if x.answered(2) && Field(x.Response, sessionField) != nil && issued == 0 {
+				if x.answered(2) && field(x.Response, sessionField) != nil && issued == 0 {
 					issued = x.Heads[1]
 				}
-				if issued == 0 || x.Heads[0] < issued || x.opens() || !x.sends() || Field(x.Request, sessionField) != nil || !x.byServer() {
+				if issued == 0 || x.Heads[0] < issued || x.opens() || !x.sends() || field(x.Request, sessionField) != nil || !x.byServer() {
 					return
 				}
 				if status := x.Response.Status; status == 400 || status == 404 {
@@ -68,7 +68,7 @@ var rulesHTTPSession = []Rule{
 		New: func(s *Session) Hooks {
 			dead := uint64(0) // the frame that ended the session
 			return streamable(func(x *Exchange, v *Verdict) {
-				if !x.byServer() || Field(x.Request, sessionField) == nil {
+				if !x.byServer() || field(x.Request, sessionField) == nil {
 					return
 				}
 				status := x.Response.Status
@@ -102,13 +102,13 @@ func sessionIDSent(s *Session) Hooks {
 	issued := uint64(0)                                 // the frame that issued the id
 	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
 	return streamable(func(x *Exchange, v *Verdict) {
-		if x.answered(2) && Field(x.Response, sessionField) != nil && issued == 0 {
+		if x.answered(2) && field(x.Response, sessionField) != nil && issued == 0 {
 			issued = x.Heads[1]
 		}
 		if issued == 0 || x.Heads[0] <= issued || x.opens() {
 			return
 		}
-		if Field(x.Request, sessionField) != nil {
+		if field(x.Request, sessionField) != nil {
 			conns.Put(x.Request.Conn, true)
 			v.Hold()
 			return
@@ -125,7 +125,7 @@ func sessionIDSent(s *Session) Hooks {
 func lostSession(s *Session) Hooks {
 	id, at, again := "", time.Duration(0), false
 	hooks := streamable(func(x *Exchange, v *Verdict) {
-		own := strings.Join(Field(x.Request, sessionField), ",")
+		own := strings.Join(field(x.Request, sessionField), ",")
 		switch {
 		case x.Request.Method != "POST" || !x.sends() || !x.byServer():
 		case own == "" || x.Response.Status != 404 || x.Has(tap.ToClient, jsonrpc.ErrorResponse) && x.code() == "-32601":
@@ -148,11 +148,11 @@ func lostSession(s *Session) Hooks {
 func sessionIDIssued(s *Session) Hooks {
 	known := ""
 	return streamable(func(x *Exchange, v *Verdict) {
-		ids := Field(x.Response, sessionField)
+		ids := field(x.Response, sessionField)
 		if len(ids) == 0 || !x.answered(2) {
 			return
 		}
-		asked := strings.Join(Field(x.Request, sessionField), "")
+		asked := strings.Join(field(x.Request, sessionField), "")
 		switch {
 		case x.opens():
 			v.Hold()

@@ -90,7 +90,7 @@ var rulesStream = []Rule{
 		New: eachFrame(func(e *session.Entry, v *Verdict) {
 			switch {
 			case e.Revision() != jsonrpc.Rev20260728:
-			case e.Event.Name == tap.EventRequest && Field(&e.Event, "Last-Event-ID") != nil:
+			case e.Event.Name == tap.EventRequest && field(&e.Event, "Last-Event-ID") != nil:
 				v.Violate("Last-Event-ID", "", "a stream cannot be resumed")
 			case e.Frame.Form == tap.FormEvent:
 				event := tap.ParseServerSentEvent(e.Frame.Raw)
@@ -108,7 +108,7 @@ var rulesStream = []Rule{
 				return
 			}
 			if upstream := x.Session.upstream(v); upstream != nil && !isLoopback(upstream) {
-				v.Check(strings.EqualFold(strings.Join(Field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
+				v.Check(strings.EqualFold(strings.Join(field(x.Response, "X-Accel-Buffering"), ""), "no"), "X-Accel-Buffering", "", fieldText(x.Response, "X-Accel-Buffering"))
 			}
 		}),
 	},
@@ -304,7 +304,7 @@ func eventIDs(s *Session) Hooks {
 		switch {
 		case !again:
 			v.Hold()
-		case x == nil || x.Request == nil || Field(x.Request, "Last-Event-ID") != nil:
+		case x == nil || x.Request == nil || field(x.Request, "Last-Event-ID") != nil:
 			v.Skip("the stream was resumed")
 		default:
 			v.Violate("id", "", fmt.Sprintf("id %s, which event %d had", id, first))
@@ -324,12 +324,12 @@ func responseOnGET(s *Session) Hooks {
 				return
 			}
 			if resumed, ok := roots.Get(x.Number); ok && m.Request != nil {
-				if root, ok := roots.Get(m.Request.Exchange); ok && root != resumed && Field(x.Request, "Last-Event-ID") != nil {
+				if root, ok := roots.Get(m.Request.Exchange); ok && root != resumed && field(x.Request, "Last-Event-ID") != nil {
 					v.Violate(m.Subject(), "$", "a response of another stream than the one that is resumed")
 					return
 				}
 			}
-			v.Check(Field(x.Request, "Last-Event-ID") != nil, m.Subject(), "$", "a response on the stream of a GET")
+			v.Check(field(x.Request, "Last-Event-ID") != nil, m.Subject(), "$", "a response on the stream of a GET")
 		},
 	}
 }
@@ -341,7 +341,7 @@ func noteRoot(e *session.Entry, roots *bounded.Map[uint64, uint64]) {
 	}
 	if e.Resumes != 0 {
 		roots.Put(e.Frame.Exchange, e.Resumes)
-	} else if Field(&e.Event, "Last-Event-ID") == nil {
+	} else if field(&e.Event, "Last-Event-ID") == nil {
 		roots.Put(e.Frame.Exchange, e.Frame.Seq)
 	}
 }
@@ -357,7 +357,7 @@ func replayedEvents(s *Session) Hooks {
 			return
 		}
 		root, ok := roots.Get(e.Frame.Exchange)
-		if !ok && Field(x.Request, "Last-Event-ID") == nil {
+		if !ok && field(x.Request, "Last-Event-ID") == nil {
 			root, ok = x.Heads[0], true
 		}
 		if e.Replays == 0 {

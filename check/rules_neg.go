@@ -301,7 +301,7 @@ func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks 
 	return each(func(m *Message, v *Verdict) {
 		var header []string
 		if x := m.exchange(); x != nil {
-			header = Field(x.Request, versionField)
+			header = field(x.Request, versionField)
 		}
 		switch {
 		case ownVersion(m) != "":

@@ -602,7 +602,7 @@ func idsUsedOnce(s *Session) Hooks {
 			v.Hold()
 		case s.Transport != "stdio" && !old.answered && old.content == content:
 			v.Skip("the request may have been sent again")
-		case s.Transport == "http" && (x == nil || len(Field(x.Request, sessionField)) == 0):
+		case s.Transport == "http" && (x == nil || len(field(x.Request, sessionField)) == 0):
 			v.Skip("the session of the request is not known")
 		default:
 			v.Violate("", "$.id", "used for an earlier request: "+string(m.ID))

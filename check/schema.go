@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -342,12 +343,11 @@ func instancePath(path string, v any, location []string) (string, any) {
 	return jsonrpc.Bound(b.String()), v
 }
 
+var isWord = regexp.MustCompile(`^\w+$`)
+
 // member returns the step of a JSON path to a member.
 func member(name string) string {
-	plain := name != "" && strings.IndexFunc(name, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) < 0
-	if plain {
+	if isWord.MatchString(name) {
 		return "." + name
 	}
 	return fmt.Sprintf("[%q]", name)
@@ -388,9 +388,6 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 	s, ok := c.schemas[m.Revision]
 	if !ok {
 		s, _ = loadSchema(m.Revision)
-		if c.schemas == nil {
-			c.schemas = map[jsonrpc.Revision]*protocolSchema{}
-		}
 		c.schemas[m.Revision] = s
 	}
 	if s == nil {

@@ -187,7 +187,6 @@ func (c *Checker) own(text jsonrpc.Value) *toolSchema {
 		c.compiled.Touch(key)
 		return s
 	}
-	c.compiled.Max = 256
 	s := compileOwn(text)
 	c.compiled.Put(key, s)
 	return s

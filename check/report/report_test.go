@@ -93,7 +93,7 @@ func TestSARIF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{0, 1, MaxSARIF + 7} {
+	for _, n := range []int{0, 1, maxSARIF + 7} {
 		text := write(t, SARIF, sample(n))
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err == nil {
@@ -102,7 +102,7 @@ func TestSARIF(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d findings: %v", n, err)
 		}
-		if left := strings.Contains(text, `"7 more findings are left out"`); left != (n > MaxSARIF) {
+		if left := strings.Contains(text, `"7 more findings are left out"`); left != (n > maxSARIF) {
 			t.Errorf("%d findings: left out: %v", n, left)
 		}
 		if n == 1 && (!strings.Contains(text, `"startLine": 42`) || !strings.Contains(text, `"uri": "dir/a%20b.txtar"`)) {

@@ -12,13 +12,13 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// MaxSARIF is the maximum number of results: code scanning services show no more.
-const MaxSARIF = 5000
+// maxSARIF is the maximum number of results: code scanning services show no more.
+const maxSARIF = 5000
 
 type object = map[string]any
 
 // SARIF writes a log in the Static Analysis Results Interchange Format 2.1.0. The worst
-// findings come first; those beyond [MaxSARIF] are counted in a notification.
+// findings come first; those beyond [maxSARIF] are counted in a notification.
 func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 	type place struct {
 		*check.Finding
@@ -32,8 +32,8 @@ func SARIF(w io.Writer, all []Recording, failOn check.Class) error {
 	}
 	slices.SortStableFunc(findings, func(a, b place) int { return int(b.Class) - int(a.Class) })
 	notes := []object{}
-	if n := len(findings) - MaxSARIF; n > 0 {
-		findings = findings[:MaxSARIF]
+	if n := len(findings) - maxSARIF; n > 0 {
+		findings = findings[:maxSARIF]
 		notes = append(notes, object{"level": "warning", "message": object{"text": fmt.Sprintf("%d more findings are left out", n)}})
 	}
 	failed, read := false, true
