@@ -17,7 +17,6 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -43,17 +42,9 @@ type protocolSchema struct {
 	requests    map[string]string
 	errors      map[string]string
 	shaper
-	valid bounded.Map[shapeKey, struct{}] // shapes of messages that conform to a definition
 }
 
-// A shapeKey identifies messages that a schema does not distinguish.
-type shapeKey struct {
-	definition string
-	shape      uint64
-}
-
-// maxShapes is how many shapes of valid messages are remembered. Most messages of a session
-// have one of a few.
+// maxShapes is how many shapes of valid messages are remembered.
 const maxShapes = 1024
 
 // errata corrects the known faults of the generated schemas, in the parts of the definitions
@@ -66,13 +57,6 @@ var errata = map[string]func(definition map[string]any){
 		eachPart(d, replaceInteger)
 		d["anyOf"] = append(d["anyOf"].([]any), map[string]any{"type": "null"})
 	},
-}
-
-// removeFormat removes the format, which is an annotation, of a part of a schema.
-func removeFormat(part map[string]any) {
-	if _, ok := part["format"].(string); ok {
-		delete(part, "format")
-	}
 }
 
 // replaceInteger replaces the type integer in the list of types of a part of a schema by number.
@@ -120,7 +104,11 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 		definitions: map[string]bool{}, requests: map[string]string{}, errors: map[string]string{},
 	}
 	s.valid.Max = maxShapes
-	eachPart(root, removeFormat)
+	eachPart(root, func(part map[string]any) {
+		if _, ok := part["format"].(string); ok {
+			delete(part, "format") // which is an annotation
+		}
+	})
 	s.distinguish(root)
 	// The limits of numbers are 0 and 1, which a shape covers.
 	s.texts, s.numbers = false, false
@@ -401,26 +389,12 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 		v.Skip("messages of more than 4 MiB are not validated")
 		return
 	}
-	key := shapeKey{definition, s.shape(part)}
-	if _, ok := s.valid.Get(key); ok {
-		s.valid.Touch(key)
-		v.Hold()
-		return
-	}
-	schema, err := s.compiler.Compile(s.base + definition)
-	if err != nil {
-		v.Skip("the schema could not be compiled: " + err.Error())
-		return
-	}
-	found, err := validate(schema, part, path)
-	if err != nil {
+	found, err := s.validate(definition, part, path, func() (*jsonschema.Schema, error) { return s.compiler.Compile(s.base + definition) })
+	switch {
+	case err != nil:
 		v.Skip("the message could not be validated: " + err.Error())
-		return
-	}
-	if len(found) == 0 {
-		s.valid.Put(key, struct{}{})
+	case len(found) == 0:
 		v.Hold()
-		return
 	}
 	for _, e := range found {
 		if losesResult(m, e.path) {

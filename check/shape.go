@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"hash/maphash"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -17,6 +20,31 @@ type shaper struct {
 	// texts and numbers report that the schema has other constraints on them, such as
 	// pattern and minimum.
 	texts, numbers bool
+	valid          bounded.Map[shapeKey, struct{}] // shapes of values that conform to a definition
+}
+
+// A shapeKey identifies values that a definition in a schema does not distinguish.
+type shapeKey struct {
+	definition string
+	shape      uint64
+}
+
+// validate returns what is wrong with a value by a definition. Compile is called if no value of its
+// shape is known to be valid.
+func (s *shaper) validate(definition string, value jsonrpc.Value, path string, compile func() (*jsonschema.Schema, error)) (found []schemaError, err error) {
+	key := shapeKey{definition, s.shape(value)}
+	if _, ok := s.valid.Get(key); ok {
+		s.valid.Touch(key)
+		return nil, nil
+	}
+	schema, err := compile()
+	if err == nil {
+		found, err = validate(schema, value, path)
+	}
+	if err == nil && len(found) == 0 {
+		s.valid.Put(key, struct{}{})
+	}
+	return found, err
 }
 
 // distinguish collects what a schema, or a part of it, distinguishes.

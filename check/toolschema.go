@@ -13,7 +13,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcptap/mcptap/internal/bounded"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -34,7 +33,6 @@ type toolSchema struct {
 	faults []schemaError // why it is invalid, with paths in it that begin with a dot
 	steps  *steps
 	shaper
-	valid bounded.Map[uint64, struct{}] // shapes of values that conform
 }
 
 // steps counts down the steps of a validation. It is an extension of each part of a schema.
@@ -138,30 +136,6 @@ func quoteShort(v any) string {
 		return string(text)
 	}
 	return strings.ToValidUTF8(string(text[:most-tail]), "") + "…" + strings.ToValidUTF8(string(text[len(text)-tail:]), "")
-}
-
-// check validates a value. The second result is why it could not be validated, or "".
-func (s *toolSchema) check(value jsonrpc.Value, path string) (found []schemaError, why string) {
-	if len(value) > maxValidated {
-		return nil, "values of more than 4 MiB are not validated"
-	}
-	shape := s.shape(value)
-	if s.valid.At(shape) != nil {
-		s.valid.Touch(shape)
-		return nil, ""
-	}
-	s.steps.left = maxSteps
-	found, err := validate(s.Schema, value, path)
-	switch {
-	case err == errTooComplex:
-		return nil, err.Error()
-	case err != nil:
-		return nil, "the value could not be validated: " + err.Error()
-	}
-	if len(found) == 0 {
-		s.valid.Put(shape, struct{}{})
-	}
-	return found, ""
 }
 
 // compilePattern compiles a regular expression of ECMA-262. One with features that cannot be
@@ -342,10 +316,17 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 		v.Skip("the schema is invalid")
 		return
 	}
-	found, why := compiled.check(value, path)
+	if len(value) > maxValidated {
+		v.Skip("values of more than 4 MiB are not validated")
+		return
+	}
+	compiled.steps.left = maxSteps
+	found, err := compiled.validate("", value, path, func() (*jsonschema.Schema, error) { return compiled.Schema, nil })
 	switch {
-	case why != "":
-		v.Skip(why)
+	case err == errTooComplex:
+		v.Skip(err.Error())
+	case err != nil:
+		v.Skip("the value could not be validated: " + err.Error())
 	case len(found) == 0:
 		v.Hold()
 	}
