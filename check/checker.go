@@ -380,11 +380,7 @@ func (c *Checker) around(x *Exchange) jsonrpc.Revision {
 func (c *Checker) end(s *Session) {
 	for _, j := range s.rules {
 		if j.End != nil {
-			rev := jsonrpc.Revision("")
-			if s.Facts != nil {
-				rev = known(s.Facts.Revision)
-			}
-			j.End(j.at(c.last, rev))
+			j.End(j.at(c.last, s.inForce("")))
 		}
 	}
 	for _, r := range s.requests.All {

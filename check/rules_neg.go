@@ -62,7 +62,7 @@ var rulesNegotiation = []Rule{
 			case m.ErrorCode != "-32602":
 				v.Skip("the request was refused for another reason")
 			default:
-				checkStatus(m.Entry, v, "$.error.code")
+				checkStatus(m.Entry, v)
 			}
 		}, "result", "error"),
 	},
@@ -85,7 +85,7 @@ var rulesNegotiation = []Rule{
 				case requested.Decoded() != version:
 					v.Violate("", "$.error.data.requested", "not the version of the request: "+describe(requested))
 				default:
-					checkStatus(e, v, "$.error.code")
+					checkStatus(e, v)
 				}
 			})
 		},
@@ -217,7 +217,7 @@ var rulesNegotiation = []Rule{
 				v.Violate("", "$.error.data.requiredCapabilities", describe(required))
 				return
 			}
-			checkStatus(m.Entry, v, "$.error.code")
+			checkStatus(m.Entry, v)
 		}, "error"),
 	},
 	{
@@ -322,8 +322,8 @@ func checkMeta(m *Message, v *Verdict, name string, class byte) {
 }
 
 // checkStatus judges whether the HTTP status of an error is 400.
-func checkStatus(e *session.Entry, v *Verdict, path string) {
-	v.Check(e.Frame.Exchange == 0 || e.Status() == 400, "HTTP status", path, strconv.Itoa(e.Status())+" instead of 400")
+func checkStatus(e *session.Entry, v *Verdict) {
+	v.Check(e.Frame.Exchange == 0 || e.Status() == 400, "HTTP status", "$.error.code", strconv.Itoa(e.Status())+" instead of 400")
 }
 
 // isStrings reports whether a value is an array of strings.

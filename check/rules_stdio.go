@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -410,28 +411,19 @@ func notJSON(line []byte) string {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte("jsonrpc")) {
 		return "" // rather a line of a log
 	}
-	inString, word := false, 0 // where the word before a byte begins
-	for i := 0; i < len(line); i++ {
-		letter := line[i]|0x20 >= 'a' && line[i]|0x20 <= 'z'
-		if !inString && !letter {
-			if text := string(line[word:i]); notJSONWords[text] != "" {
-				return text
-			}
-		}
-		switch {
-		case line[i] == '\\' && inString:
-			i++
-		case line[i] == '"':
-			inString = !inString
-		case line[i] == '\'' && !inString:
+	for _, at := range jsonTokens.FindAllIndex(line, -1) {
+		switch text := string(line[at[0]:at[1]]); {
+		case text == "'":
 			return "single quotes"
-		}
-		if !letter || inString {
-			word = i + 1
+		case notJSONWords[text] != "" && at[1] < len(line):
+			return text
 		}
 	}
 	return ""
 }
+
+// jsonTokens matches strings, single quotes and words.
+var jsonTokens = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"?|'|[A-Za-z]+`)
 
 // add adds an invalid line. It returns the lines of a message that is whole with it, or the
 // lines that are not part of any message.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -57,9 +58,9 @@ type Request struct {
 func (s *Session) revision(m *Message) jsonrpc.Revision {
 	switch m.Kind {
 	case jsonrpc.Request:
-		r := &Request{Ref: m.Part.Message, Lane: m.Lane, Method: m.Method, ID: m.ID, Exchange: m.Entry.Frame.Exchange}
-		r.Revision = s.declared(m)
-		r.Params, r.ID = s.keep(m.Params), append([]byte{}, r.ID...)
+		r := &Request{
+			Ref: m.Part.Message, Lane: m.Lane, Method: m.Method, ID: bytes.Clone(m.ID), Params: s.keep(m.Params), Revision: s.declared(m), Exchange: m.Entry.Frame.Exchange,
+		}
 		if old, ok := s.requests.Put(r.Ref, r); ok {
 			s.release(old.Params)
 		}
@@ -154,12 +155,12 @@ func (s *Session) learnResult(m *Message) {
 		if name := result.Get("serverInfo", "name"); name.Class() == '"' {
 			s.checker.offer(m.Entry.Frame.Seq, ofServer, ofServer, name)
 		}
-		if text := result.Get("instructions"); text.Class() == '"' && s.checker.offer(m.Entry.Frame.Seq, ofInstructions, ofInstructions, text) == nil {
-			s.checker.cut = true
+		if text := result.Get("instructions"); text.Class() == '"' {
+			s.offer(m, ofInstructions, ofInstructions, text)
 		}
 		declared := result.Get("capabilities")
-		if declared.IsObject() && s.checker.offer(m.Entry.Frame.Seq, m.Request.Method, ofCapabilities, declared) == nil {
-			s.checker.cut = true
+		if declared.IsObject() {
+			s.offer(m, m.Request.Method, ofCapabilities, declared)
 		}
 		s.release(s.Server)
 		s.Server = s.keep(declared)
@@ -207,10 +208,15 @@ func (s *Session) define(m *Message) {
 		if name := v.Get(list.key).Decoded(); name != "" {
 			s.release(defs[name])
 			defs[strings.Clone(name)] = s.keep(v)
-			if s.checker.offer(m.Entry.Frame.Seq, method, name, v) == nil {
-				s.checker.cut = true
-			}
+			s.offer(m, method, name, v)
 		}
+	}
+}
+
+// offer remembers a definition in a message, and whether there is no room for it.
+func (s *Session) offer(m *Message, method, name string, v jsonrpc.Value) {
+	if s.checker.offer(m.Entry.Frame.Seq, method, name, v) == nil {
+		s.checker.cut = true
 	}
 }
 
