@@ -123,7 +123,21 @@ func eachCall(judge func(c *session.Call, v *Verdict)) func(*Session) Hooks {
 var revisions = jsonrpc.Revisions[:5]
 
 // indexOf returns the index of a revision in Rule.classes, -1 if it has none.
-func indexOf(rev jsonrpc.Revision) int { return slices.Index(revisions, rev) }
+func indexOf(rev jsonrpc.Revision) int {
+	switch rev { // a search would take a fifth of the time of a check
+	case jsonrpc.Rev20241105:
+		return 0
+	case jsonrpc.Rev20250326:
+		return 1
+	case jsonrpc.Rev20250618:
+		return 2
+	case jsonrpc.Rev20251125:
+		return 3
+	case jsonrpc.Rev20260728:
+		return 4
+	}
+	return -1
+}
 
 // known returns a revision, and "" for a version that is none, as if it had not been named. The
 // dialect has no rules.
