@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -20,7 +19,6 @@ type walk struct {
 	// twice. Both may be nil.
 	number func(v jsonrpc.Value)
 	twice  func(name []byte)
-	names  [][]byte // of the members so far, if twice is set
 }
 
 func (w *walk) value(v jsonrpc.Value) {
@@ -37,38 +35,21 @@ func (w *walk) value(v jsonrpc.Value) {
 }
 
 func (w *walk) inside(v jsonrpc.Value) {
-	first, repeated := len(w.names), w.twice == nil
-	var seen map[string]bool // the names in a large object
+	var seen map[string]bool
+	if w.twice != nil && v.IsObject() {
+		seen = make(map[string]bool, 8)
+	}
 	for name, inner := range v.Each {
-		if name != nil && !repeated {
-			if repeated = w.knows(first, name, &seen); repeated {
-				w.twice(name)
-			}
+		if seen[string(name)] {
+			w.twice(name)
+			seen = nil // only the first one
+		} else if seen != nil {
+			seen[string(name)] = true
 		}
 		w.steps = append(w.steps, name)
 		w.value(inner)
 		w.steps = w.steps[:len(w.steps)-1]
 	}
-	w.names = w.names[:first]
-}
-
-// knows reports whether an object whose names begin at first has a name, and adds it.
-func (w *walk) knows(first int, name []byte, seen *map[string]bool) bool {
-	const few = 16
-	names := w.names[first:]
-	if len(names) < few {
-		w.names = append(w.names, name)
-		return slices.ContainsFunc(names, func(x []byte) bool { return bytes.Equal(x, name) })
-	}
-	if *seen == nil {
-		*seen = map[string]bool{}
-		for _, x := range names {
-			(*seen)[string(x)] = true
-		}
-	}
-	known := (*seen)[string(name)]
-	(*seen)[string(name)] = true
-	return known
 }
 
 // path returns the place of the value that is visited, cut if it is long.
