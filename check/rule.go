@@ -105,18 +105,13 @@ func each(judge func(m *Message, v *Verdict), on ...string) func(*Session) Hooks
 	return func(*Session) Hooks { return Hooks{On: on, Message: judge} }
 }
 
-// eachFrame, eachExchange and eachCall are like each for a rule that judges frames, exchanges or
-// calls.
+// eachFrame and eachExchange are like each for a rule that judges frames or exchanges.
 func eachFrame(judge func(e *session.Entry, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks { return Hooks{Frame: judge} }
 }
 
 func eachExchange(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks { return Hooks{Exchange: judge} }
-}
-
-func eachCall(judge func(c *session.Call, v *Verdict)) func(*Session) Hooks {
-	return func(*Session) Hooks { return Hooks{Call: judge} }
 }
 
 // revisions are those that rules name by the letters A to E.

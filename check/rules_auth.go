@@ -256,13 +256,11 @@ const (
 
 // refusals returns New for a rule about requests to the endpoint that the server refuses.
 func refusals(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
-	return func(s *Session) Hooks {
-		return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-			if s.Number != 0 && x.answered(4) {
-				judge(x, v)
-			}
-		}}
-	}
+	return eachExchange(func(x *Exchange, v *Verdict) {
+		if x.Session.Number != 0 && x.answered(4) {
+			judge(x, v)
+		}
+	})
 }
 
 // metadata returns New for a rule about the metadata of a protected resource (RFC 9728).

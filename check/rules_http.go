@@ -449,16 +449,11 @@ const (
 
 // streamable returns New for a rule about exchanges of Streamable HTTP whose request is known.
 func streamable(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
-	return func(s *Session) Hooks {
-		if s.Transport != "http" || s.Number == 0 {
-			return Hooks{}
+	return eachExchange(func(x *Exchange, v *Verdict) {
+		if x.Session.Transport == "http" && x.Session.Number != 0 && x.isStreamable() {
+			judge(x, v)
 		}
-		return Hooks{Exchange: func(x *Exchange, v *Verdict) {
-			if x.isStreamable() {
-				judge(x, v)
-			}
-		}}
-	}
+	})
 }
 
 // isStreamable reports whether the head of the request is known and asks for no other protocol.

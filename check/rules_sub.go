@@ -69,18 +69,20 @@ var rulesSubscription = []Rule{
 		Text:   "The server ends a subscription with neither a result of the listen request nor notifications/cancelled.",
 		Source: "E:basic/patterns/subscriptions#graceful-closure; E:basic/patterns/cancellation",
 		Fix:    "Send the result of the listen request before closing.",
-		New: eachCall(func(c *session.Call, v *Verdict) {
-			switch ended := c.Notes&session.NoteStreamEnded != 0 && c.End != 0; {
-			case c.Method != "subscriptions/listen":
-			case c.Status == session.CallDone:
-				v.Hold()
-			case c.Status.Settled() || !ended || c.StreamEnd.By == "client" || c.StreamEnd.By == "tap":
-			case c.StreamEnd.Error != "":
-				v.Skip("the connection was lost")
-			default:
-				v.Observe("", "", "the stream ended")
-			}
-		}),
+		New: func(*Session) Hooks {
+			return Hooks{Call: func(c *session.Call, v *Verdict) {
+				switch ended := c.Notes&session.NoteStreamEnded != 0 && c.End != 0; {
+				case c.Method != "subscriptions/listen":
+				case c.Status == session.CallDone:
+					v.Hold()
+				case c.Status.Settled() || !ended || c.StreamEnd.By == "client" || c.StreamEnd.By == "tap":
+				case c.StreamEnd.Error != "":
+					v.Skip("the connection was lost")
+				default:
+					v.Observe("", "", "the stream ended")
+				}
+			}}
+		},
 	},
 	{
 		ID: "sub-06", Class: "must", In: "E", Side: "server", Transport: "any",
