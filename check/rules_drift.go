@@ -83,9 +83,8 @@ func changesAnnounced(s *Session) Hooks {
 		pending   uint64 // the frame of a change that is not announced so far
 	}
 	known := map[string]*list{}
-	wanted := map[string]bool{} // by a subscription of 2026-07-28
-	streams := 0                // that are open for notifications on HTTP
-	gets := bounded.Map[uint64, bool]{Max: maxStreams}
+	wanted := map[string]bool{}                        // by a subscription of 2026-07-28
+	gets := bounded.Map[uint64, bool]{Max: maxStreams} // open streams for notifications on HTTP
 	settle := func(method string, l *list, v *Verdict) {
 		if l.pending != 0 {
 			v.frame = l.pending
@@ -98,12 +97,8 @@ func changesAnnounced(s *Session) Hooks {
 			switch {
 			case e.Event.Name == tap.EventResponse && e.Exchange.Method == "GET" && mediaType(&e.Event) == eventStream:
 				gets.Put(e.Frame.Exchange, true)
-				streams++
 			case e.Event.Name == tap.EventEnd:
-				if _, ok := gets.Get(e.Frame.Exchange); ok {
-					gets.Delete(e.Frame.Exchange)
-					streams--
-				}
+				gets.Delete(e.Frame.Exchange)
 			}
 		},
 		Watch: func(m *Message) {
@@ -143,7 +138,7 @@ func changesAnnounced(s *Session) Hooks {
 			case l.digest == now || l.announced:
 				v.Hold()
 			case !s.Server.Get(member, "listChanged").IsTrue():
-			case m.Revision == jsonrpc.Rev20260728 && !wanted[method], m.Revision != jsonrpc.Rev20260728 && s.Transport == "http" && streams == 0:
+			case m.Revision == jsonrpc.Rev20260728 && !wanted[method], m.Revision != jsonrpc.Rev20260728 && s.Transport == "http" && gets.Len() == 0:
 				v.Skip("no stream was open for the notification")
 			default:
 				l.pending = m.Entry.Frame.Seq

@@ -309,13 +309,12 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 
 // judgeHandshake judges the members that both messages of a handshake have.
 func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
-	found := from.Members("protocolVersion", "capabilities", party)
 	v.clean(func() {
-		v.need(found["protocolVersion"], aString, "initialize", path+".protocolVersion")
-		v.need(found["capabilities"], anObject, "initialize", path+".capabilities")
-		if v.need(found[party], anObject, "initialize", path+"."+party) {
-			v.need(found[party].Get("name"), aString, "initialize", path+"."+party+".name")
-			v.need(found[party].Get("version"), aString, "initialize", path+"."+party+".version")
+		v.need(from.Get("protocolVersion"), aString, "initialize", path+".protocolVersion")
+		v.need(from.Get("capabilities"), anObject, "initialize", path+".capabilities")
+		if info := from.Get(party); v.need(info, anObject, "initialize", path+"."+party) {
+			v.need(info.Get("name"), aString, "initialize", path+"."+party+".name")
+			v.need(info.Get("version"), aString, "initialize", path+"."+party+".version")
 		}
 	})
 }

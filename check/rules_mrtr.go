@@ -28,8 +28,7 @@ var rulesMRTR = []Rule{
 		Source: "E:basic/patterns/mrtr#server-requirements-basic-workflow; schema InputRequiredResult; observed: TypeScript SDK fails the call",
 		Fix:    "Add what the client has to do.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
-			found := m.Outcome().Members("inputRequests", "requestState")
-			v.Check(len(found) > 0, m.Subject(), "$.result.inputRequests", "missing, and requestState too")
+			v.Check(m.Member("inputRequests") != nil || m.Member("requestState") != nil, m.Subject(), "$.result.inputRequests", "missing, and requestState too")
 		}),
 	},
 	{
@@ -122,11 +121,10 @@ var rulesMRTR = []Rule{
 		New: func(*Session) Hooks {
 			var c chains
 			return Hooks{Watch: c.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
-				found := m.Parameters().Members("inputResponses", "requestState")
-				if len(found) == 0 || m.Path != "$" || m.Method == "tasks/update" {
+				if !answersInput(m) || m.Method == "tasks/update" {
 					return
 				}
-				key := keyOf(found["requestState"])
+				key := keyOf(m.Param("requestState"))
 				w, candidates, elsewhere := c.take(m, key)
 				switch {
 				case !mayRequireInput(m.Method):
@@ -134,7 +132,7 @@ var rulesMRTR = []Rule{
 				case w != nil || candidates > 0:
 					v.Hold()
 				case elsewhere && !c.gave(m, key):
-					v.Violate(m.Subject(), "$.params.requestState", "that of another request: "+describe(found["requestState"]))
+					v.Violate(m.Subject(), "$.params.requestState", "that of another request: "+describe(m.Param("requestState")))
 				default:
 					v.Skip("the result that requires the input is not known")
 				}
@@ -154,9 +152,8 @@ var rulesMRTR = []Rule{
 		Source: "E:server/utilities/caching#cacheable-results",
 		Fix:    "Leave the cache hints out.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
-			found := m.Outcome().Members("ttlMs", "cacheScope")
 			for _, name := range []string{"ttlMs", "cacheScope"} {
-				v.CheckValue(found[name] == nil, m.Subject(), "$.result."+name, "", found[name])
+				v.CheckValue(m.Member(name) == nil, m.Subject(), "$.result."+name, "", m.Member(name))
 			}
 		}),
 	},
@@ -185,6 +182,11 @@ var rulesMRTR = []Rule{
 // mayRequireInput reports whether a method may have an input_required result.
 func mayRequireInput(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
+}
+
+// answersInput reports whether a request has what only retries have.
+func answersInput(m *Message) bool {
+	return m.Path == "$" && (m.Param("inputResponses") != nil || m.Param("requestState") != nil)
 }
 
 // eachInputRequired returns New for a rule about input_required results.
@@ -284,11 +286,10 @@ func eachRetry(judge func(m *Message, w *wait, v *Verdict)) func(*Session) Hooks
 	return func(*Session) Hooks {
 		var c chains
 		return Hooks{Watch: c.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
-			found := m.Parameters().Members("inputResponses", "requestState")
-			if len(found) == 0 || m.Path != "$" || !mayRequireInput(m.Method) {
+			if !answersInput(m) || !mayRequireInput(m.Method) {
 				return
 			}
-			state := keyOf(found["requestState"])
+			state := keyOf(m.Param("requestState"))
 			w, candidates, _ := c.take(m, state)
 			switch {
 			case w != nil && w.state != state && c.gave(m, state):
@@ -345,16 +346,15 @@ func asksAgain(*Session) Hooks {
 	incomplete.Max = maxWaits
 	watch := func(m *Message) {
 		c.watch(m)
-		responses, state := m.Param("inputResponses"), m.Param("requestState")
-		if m.Kind != jsonrpc.Request || m.Path != "$" || responses == nil && state == nil {
+		if m.Kind != jsonrpc.Request || !answersInput(m) {
 			return
 		}
-		w, _, _ := c.take(m, keyOf(state))
+		w, _, _ := c.take(m, keyOf(m.Param("requestState")))
 		if w == nil || w.more {
 			return
 		}
 		missing := len(w.asked)
-		for name := range responses.Each {
+		for name := range m.Param("inputResponses").Each {
 			if _, asked := w.asked[string(name)]; asked {
 				missing--
 			}

@@ -37,9 +37,8 @@ var rulesNegotiation = []Rule{
 				v.Violate("", metaPath+"clientInfo", describe(info))
 				return
 			}
-			found := info.Members("name", "version")
 			for _, name := range []string{"name", "version"} {
-				v.Check(found[name].Class() == '"', "", metaPath+"clientInfo."+name, describe(found[name]))
+				v.Check(info.Get(name).Class() == '"', "", metaPath+"clientInfo."+name, describe(info.Get(name)))
 			}
 		}),
 	},
@@ -127,9 +126,9 @@ var rulesNegotiation = []Rule{
 			if !m.Outcome().IsObject() {
 				return // rpc-10
 			}
-			found := m.Outcome().Members("supportedVersions", "capabilities")
-			v.Check(isStrings(found["supportedVersions"]), "", "$.result.supportedVersions", describe(found["supportedVersions"]))
-			v.Check(found["capabilities"].IsObject(), "", "$.result.capabilities", describe(found["capabilities"]))
+			versions, capabilities := m.Member("supportedVersions"), m.Member("capabilities")
+			v.Check(isStrings(versions), "", "$.result.supportedVersions", describe(versions))
+			v.Check(capabilities.IsObject(), "", "$.result.capabilities", describe(capabilities))
 		}, "result server/discover"),
 	},
 	{

@@ -168,38 +168,29 @@ var rulesStdio = []Rule{
 	},
 }
 
-// A shutdown is how a session on stdio ended.
-type shutdown struct {
-	// over reports that the server has closed stdout or exited, byClient that the client had
-	// closed stdin or sent a signal before that.
-	over, byClient bool
-}
-
-func (s *shutdown) add(e *session.Entry) {
-	switch ended := e.Event.Name == tap.EventExit || e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToClient.String(); {
-	case e.Frame.Lane != tap.Lifecycle || s.over:
-	case ended:
-		s.over = true
-	case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
-		s.byClient = true
-	}
-}
-
 // answeredAtEnd returns New for a rule that reports calls without a response if the client, or if
 // the server, ended the session.
 func answeredAtEnd(byClient bool) func(*Session) Hooks {
 	return func(*Session) Hooks {
-		var end shutdown
+		over, begun := false, false // the server has ended the session, the client had begun to
 		return Hooks{
-			Frame: func(e *session.Entry, _ *Verdict) { end.add(e) },
+			Frame: func(e *session.Entry, _ *Verdict) {
+				switch {
+				case e.Frame.Lane != tap.Lifecycle || over:
+				case e.Event.Name == tap.EventExit, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToClient.String():
+					over = true
+				case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventEOF && e.Event.Lane == tap.ToServer.String():
+					begun = true
+				}
+			},
 			Call: func(c *session.Call, v *Verdict) {
 				switch {
 				case !v.Rule.binds(other(c.Lane)):
 				case c.Status.Settled():
 					v.Hold()
-				case !end.over:
+				case !over:
 					v.Skip("the end of the session is not recorded")
-				case end.byClient == byClient && isForgotten(c):
+				case begun == byClient && isForgotten(c):
 					v.Observe(c.Method, "", "no response")
 				}
 			},

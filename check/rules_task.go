@@ -286,10 +286,7 @@ type taskState struct {
 }
 
 func stateOf(m *Message, task jsonrpc.Value) taskState {
-	updated, err := time.Parse(time.RFC3339, task.Get("lastUpdatedAt").Decoded())
-	if err != nil {
-		updated = time.Time{}
-	}
+	updated, _ := time.Parse(time.RFC3339, task.Get("lastUpdatedAt").Decoded()) // else zero
 	return taskState{strings.Clone(task.Get("status").Decoded()), updated, m.Entry.Frame.Seq}
 }
 
