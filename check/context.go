@@ -38,7 +38,7 @@ func compact(v jsonrpc.Value) []byte {
 	return b.Bytes()
 }
 
-// sizeOf returns the size of a value without the white space between its tokens.
+// sizeOf returns the size of a value, which may be nil, without the white space between its tokens.
 func sizeOf(v jsonrpc.Value) Size {
 	text, ascii := compact(v), 0
 	for _, c := range text {
@@ -123,10 +123,7 @@ func (c *Context) Add(e *session.Entry) {
 			c.pages.Delete(p.Request)
 		case p.Method == "initialize" || p.Method == "server/discover":
 			if l := c.of(e); l != nil {
-				l.Instructions = Size{}
-				if text := jsonrpc.Value(m.Result).Get("instructions"); text != nil {
-					l.Instructions = sizeOf(text)
-				}
+				l.Instructions = sizeOf(jsonrpc.Value(m.Result).Get("instructions"))
 			}
 		case p.Method == "tools/call":
 			c.result(e, p.Subject, jsonrpc.Value(m.Result))
@@ -160,13 +157,7 @@ func (c *Context) list(e *session.Entry, result jsonrpc.Value, further bool) {
 	}
 	l.hash = l.hash*31 + maphash.Bytes(seed, compact(result.Get("tools")))
 	for _, tool := range result.Get("tools").Each {
-		d := Definition{Name: jsonrpc.Bound(tool.Get("name").Decoded()), Whole: sizeOf(tool)}
-		if text := tool.Get("description"); text != nil {
-			d.Description = sizeOf(text)
-		}
-		if schema := tool.Get("inputSchema"); schema != nil {
-			d.Schema = sizeOf(schema)
-		}
+		d := Definition{jsonrpc.Bound(tool.Get("name").Decoded()), sizeOf(tool), sizeOf(tool.Get("description")), sizeOf(tool.Get("inputSchema"))}
 		l.Whole.add(d.Whole)
 		if len(l.Tools) < maxTools {
 			l.Tools = append(l.Tools, d)

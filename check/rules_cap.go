@@ -264,25 +264,16 @@ func requires(names []string, on ...string) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) { v.required(m, m.Session.Server, names...) }, on...)
 }
 
-// clientOf returns the capabilities that the client declared for a request of the server: in
-// 2026-07-28 those of the request that it is embedded in the result of.
-func clientOf(m *Message) jsonrpc.Value {
-	if m.Path == "$" {
-		return m.Session.Client
-	}
-	if len(m.Entry.Parts) != 1 {
-		return nil
-	}
-	r, ok := m.Session.requests.Get(m.Entry.Parts[0].Request)
-	if !ok {
-		return nil
-	}
-	return r.Params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities")
-}
-
-// requiredOfSampling judges whether a client that declared sampling has declared a part of it.
+// requiredOfSampling judges whether a client that declared sampling has declared a part of it: in
+// 2026-07-28 with the request that the message is embedded in the result of.
 func (v *Verdict) requiredOfSampling(m *Message, name string) {
-	client := clientOf(m)
+	client := m.Session.Client
+	if m.Path != "$" {
+		client = nil
+		if r, ok := m.Session.requests.Get(m.Entry.Parts[0].Request); ok && len(m.Entry.Parts) == 1 {
+			client = metaOf(r.Param("_meta"), "clientCapabilities")
+		}
+	}
 	if client == nil || declares(client, "sampling") { // otherwise see cap-06 and mrtr-04
 		v.required(m, client, "sampling", name)
 	}

@@ -408,12 +408,9 @@ var links = regexp.MustCompile(`(?i)\bhttps?://[^\s/"'<>)]+`)
 func isExample(link string) bool {
 	host := strings.ToLower(link[strings.Index(link, "//")+2:])
 	host, _, _ = strings.Cut(host, ":")
-	for _, name := range []string{"example.com", "example.org", "example.net", "example", "localhost", "..."} {
-		if host == name || strings.HasSuffix(host, "."+name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "localhost", "..."}, func(name string) bool {
+		return strings.HasSuffix("."+host, "."+name)
+	})
 }
 
 // rootChanges judges cli-15. A change is a violation if no notification comes between the two

@@ -146,12 +146,7 @@ var pathEscapes = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F",
 
 // climbs reports whether a path has a segment "..", which may be encoded.
 func climbs(path string) bool {
-	for part := range strings.SplitSeq(pathEscapes.Replace(path), "/") {
-		if part == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(pathEscapes.Replace(path), "/"), "..")
 }
 
 // hiddenCharacters judges sec-01, by definition in lists.
