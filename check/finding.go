@@ -172,13 +172,9 @@ func (v *Verdict) class() Class { return v.Rule.ClassIn(v.revision) }
 // Skip reports that the rule cannot be judged, and why, as in "the recording began later".
 func (v *Verdict) Skip(why string) {
 	v.NotJudged++
-	for i := range v.Reasons {
-		if v.Reasons[i].Text == why {
-			v.Reasons[i].Count++
-			return
-		}
-	}
-	if len(v.Reasons) < maxReasons {
+	if i := slices.IndexFunc(v.Reasons, func(r Reason) bool { return r.Text == why }); i >= 0 {
+		v.Reasons[i].Count++
+	} else if len(v.Reasons) < maxReasons {
 		v.Reasons = append(v.Reasons, Reason{why, 1})
 	}
 }

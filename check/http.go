@@ -65,12 +65,10 @@ func (x *Exchange) streams() bool { return x.answered(2) && mediaType(x.Response
 
 // accepts reports whether the request lists a media type.
 func (x *Exchange) accepts(media string) bool {
-	for _, list := range field(x.Request, "Accept") {
-		for one := range strings.SplitSeq(list, ",") {
-			name, _, _ := strings.Cut(one, ";")
-			if strings.EqualFold(strings.TrimSpace(name), media) {
-				return true
-			}
+	for one := range strings.SplitSeq(strings.Join(field(x.Request, "Accept"), ","), ",") {
+		name, _, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), media) {
+			return true
 		}
 	}
 	return false

@@ -113,12 +113,7 @@ func scheme(uri string) string {
 var timestamps = regexp.MustCompile(`^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?$`)
 
 // other returns the lane of the other direction.
-func other(lane tap.Lane) tap.Lane {
-	if lane == tap.ToServer {
-		return tap.ToClient
-	}
-	return tap.ToServer
-}
+func other(lane tap.Lane) tap.Lane { return tap.ToServer + tap.ToClient - lane }
 
 // root returns the path of the params or the result of a message.
 func (m *Message) root() string {

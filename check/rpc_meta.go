@@ -12,21 +12,17 @@ import (
 
 // metaPlaces are the values with a _meta in the params of a request, and in the result, by
 // method. An element [*] may also be the value itself.
-var metaPlaces = struct{ params, result map[string][]string }{
-	params: map[string][]string{
-		"sampling/createMessage": {"messages.[*]", "messages.[*].content.[*]", "tools.[*]"},
-	},
-	result: map[string][]string{
-		"tools/list":               {"tools.[*]"},
-		"resources/list":           {"resources.[*]"},
-		"resources/templates/list": {"resourceTemplates.[*]"},
-		"resources/read":           {"contents.[*]"},
-		"prompts/list":             {"prompts.[*]"},
-		"prompts/get":              {"messages.[*].content", "messages.[*].content.resource"},
-		"tools/call":               {"content.[*]", "content.[*].resource"},
-		"sampling/createMessage":   {"content.[*]"},
-		"roots/list":               {"roots.[*]"},
-	},
+var metaPlaces = map[string][]string{
+	"request sampling/createMessage":  {"messages.[*]", "messages.[*].content.[*]", "tools.[*]"},
+	"result tools/list":               {"tools.[*]"},
+	"result resources/list":           {"resources.[*]"},
+	"result resources/templates/list": {"resourceTemplates.[*]"},
+	"result resources/read":           {"contents.[*]"},
+	"result prompts/list":             {"prompts.[*]"},
+	"result prompts/get":              {"messages.[*].content", "messages.[*].content.resource"},
+	"result tools/call":               {"content.[*]", "content.[*].resource"},
+	"result sampling/createMessage":   {"content.[*]"},
+	"result roots/list":               {"roots.[*]"},
 }
 
 // A meta is a _meta in a message, with its path and a name for what has it.
@@ -48,9 +44,9 @@ func (m *Message) readMetas(add func(meta)) {
 			add(meta{own, cmp.Or(v.Get("name").Decoded(), v.Get("uri").Decoded(), m.Subject()), path + "._meta"})
 		}
 	}
-	root, path, places := m.Parameters(), m.root(), metaPlaces.params[m.Method]
+	root, path, places := m.Parameters(), m.root(), metaPlaces["request "+m.Method]
 	if m.Kind == jsonrpc.Response {
-		root, places = m.Outcome(), metaPlaces.result[m.about()]
+		root, places = m.Outcome(), metaPlaces["result "+m.about()]
 	}
 	take(path, root)
 	if m.Revision < jsonrpc.Rev20250618 {
