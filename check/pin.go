@@ -40,16 +40,15 @@ type Lock struct {
 	partial map[string]bool // see Checker.partial
 }
 
-// pinned are the lists of a lock: the word for an element, the method, and the member of its
-// result.
+// pinned are the lists of a lock: the word for an element, and the method.
 var pinned = []struct {
-	thing, method, member string
-	of                    func(*Lock) *map[string]json.RawMessage
+	thing, method string
+	of            func(*Lock) *map[string]json.RawMessage
 }{
-	{"tool", "tools/list", "tools", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }},
-	{"prompt", "prompts/list", "prompts", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }},
-	{"resource", "resources/list", "resources", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }},
-	{"resource template", "resources/templates/list", "resourceTemplates", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }},
+	{"tool", "tools/list", func(l *Lock) *map[string]json.RawMessage { return &l.Tools }},
+	{"prompt", "prompts/list", func(l *Lock) *map[string]json.RawMessage { return &l.Prompts }},
+	{"resource", "resources/list", func(l *Lock) *map[string]json.RawMessage { return &l.Resources }},
+	{"resource template", "resources/templates/list", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }},
 }
 
 // handshakes are the capabilities of a lock, by the methods whose results have them.
@@ -362,6 +361,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	}
 	for _, p := range pinned {
 		method = p.method
+		path := "$.result." + lists[p.method].member
 		old, offered, frame := *p.of(lock), *p.of(now), c.listed[p.method]
 		if offered == nil {
 			switch {
@@ -385,9 +385,9 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			case c.partial[p.method]:
 				uncompared(at(removed, frame), p.method, "the list is not complete")
 			case renamed[name] != "":
-				at(removed, frame).Violate(name, "$.result."+p.member, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
+				at(removed, frame).Violate(name, path, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
 			default:
-				at(removed, frame).Violate(name, "$.result."+p.member, "the "+p.thing+" was removed")
+				at(removed, frame).Violate(name, path, "the "+p.thing+" was removed")
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(offered)) {
@@ -397,7 +397,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			case pinned:
 				at(added, frame).Hold()
 			case !newNames[name]:
-				at(added, frame).violate(unpinned, name, "$.result."+p.member, "the "+p.thing+" is not pinned")
+				at(added, frame).violate(unpinned, name, path, "the "+p.thing+" is not pinned")
 			}
 		}
 	}
@@ -624,7 +624,7 @@ func (l *Lock) session(name string, other *Lock) (*diff.Session, error) {
 				list = append(list, mine[name])
 			}
 		}
-		err = errors.Join(err, call(p.method, struct{}{}, map[string]any{p.member: list}))
+		err = errors.Join(err, call(p.method, struct{}{}, map[string]any{lists[p.method].member: list}))
 	}
 	var tracker session.Tracker
 	s := diff.NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[seq-1], nil })

@@ -15,7 +15,7 @@ var rulesCapability = []Rule{
 		Text:   "A client sends tools/list and tools/call only to a server that declared tools.",
 		Source: "A-D:basic/lifecycle#operation",
 		Fix:    "Read the server's capabilities before calling.",
-		New:    requires([]string{"tools"}, "request tools/list", "request tools/call"),
+		New:    requires("tools", "request tools/list", "request tools/call"),
 	},
 	{
 		ID: "cap-02", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
@@ -35,14 +35,14 @@ var rulesCapability = []Rule{
 		Text:   "A client sends prompts/list and prompts/get only to a server that declared prompts.",
 		Source: "A-D:basic/lifecycle#operation",
 		Fix:    "Read the server's capabilities before calling.",
-		New:    requires([]string{"prompts"}, "request prompts/list", "request prompts/get"),
+		New:    requires("prompts", "request prompts/list", "request prompts/get"),
 	},
 	{
 		ID: "cap-04", Class: "should@B must@C-D", In: "B-D", Side: "client", Transport: "any",
 		Text:   "A client sends completion/complete only to a server that declared completions.",
 		Source: "B-D:basic/lifecycle#operation; B-D:server/utilities/completion#capabilities",
 		Fix:    "Read the server's capabilities before calling.",
-		New:    requires([]string{"completions"}, "request completion/complete"),
+		New:    requires("completions", "request completion/complete"),
 	},
 	{
 		ID: "cap-05", Class: "should@A-B must@C-D observation@E", In: "A-E", Side: "server", Transport: "any",
@@ -224,7 +224,7 @@ var rulesCapability = []Rule{
 		Text:   "A client sends logging/setLevel only to a server that declared logging.",
 		Source: "A-D:basic/lifecycle#operation; A-D:server/utilities/logging#capabilities",
 		Fix:    "Read the server's capabilities before calling.",
-		New:    requires([]string{"logging"}, "request logging/setLevel"),
+		New:    requires("logging", "request logging/setLevel"),
 	},
 	{
 		ID: "cap-18", Class: "observation", In: "A-E", Side: "server", Transport: "any",
@@ -260,8 +260,8 @@ func (v *Verdict) required(m *Message, capabilities jsonrpc.Value, names ...stri
 }
 
 // requires returns New for a rule that requests need a capability of the server.
-func requires(names []string, on ...string) func(*Session) Hooks {
-	return each(func(m *Message, v *Verdict) { v.required(m, m.Session.Server, names...) }, on...)
+func requires(name string, on ...string) func(*Session) Hooks {
+	return each(func(m *Message, v *Verdict) { v.required(m, m.Session.Server, name) }, on...)
 }
 
 // requiredOfSampling judges whether a client that declared sampling has declared a part of it: in
