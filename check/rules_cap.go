@@ -270,8 +270,10 @@ func (v *Verdict) requiredOfSampling(m *Message, name string) {
 	client := m.Session.Client
 	if m.Path != "$" {
 		client = nil
-		if r, ok := m.Session.requests.Get(m.Entry.Parts[0].Request); ok && len(m.Entry.Parts) == 1 {
-			client = metaOf(r.Param("_meta"), "clientCapabilities")
+		if len(m.Entry.Parts) == 1 {
+			if r, ok := m.Session.requests.Get(m.Entry.Parts[0].Request); ok {
+				client = metaOf(r.Param("_meta"), "clientCapabilities")
+			}
 		}
 	}
 	if client == nil || declares(client, "sampling") { // otherwise see cap-06 and mrtr-04
