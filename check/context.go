@@ -67,6 +67,8 @@ type ToolList struct {
 	// Requested is how often the list was requested, and Different how many of the lists
 	// differed from the one before.
 	Requested, Different int
+	// Partial reports that the client has not read the list to its end.
+	Partial bool
 
 	hash, last uint64 // of the current list, and of the last complete one
 }
@@ -163,7 +165,8 @@ func (c *Context) list(e *session.Entry, result jsonrpc.Value, further bool) {
 			l.Tools = append(l.Tools, d)
 		}
 	}
-	if result.Get("nextCursor") == nil {
+	next := result.Get("nextCursor")
+	if l.Partial = next != nil && !isNull(next); !l.Partial {
 		if l.last != 0 && l.last != l.hash {
 			l.Different++
 		}

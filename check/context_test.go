@@ -39,9 +39,27 @@ func TestContext(t *testing.T) {
 	if got := l.Tools[0].Description; got != (Size{7, 2}) {
 		t.Errorf("the description has the size %v", got)
 	}
+	if l.Partial {
+		t.Error("the list is partial")
+	}
 	results := c.Results()
 	if len(results) != 1 || results[0].Count() != 2 || results[0].Frame() != 15 ||
 		results[0].Largest != (Size{len(`{"content":[{"type":"text","text":"€€"}]}`), (len(`{"content":[{"type":"text","text":""}]}`)+3)/4 + 2}) {
 		t.Errorf("got %+v", results[0])
+	}
+}
+
+// A list whose last page names another one was not read to its end.
+func TestContextOfPartOfAList(t *testing.T) {
+	var tracker session.Tracker
+	var c Context
+	for _, f := range frames(t, `= D
+> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":"2"}}
+`) {
+		c.Add(tracker.Add(&f))
+	}
+	if lists := c.Lists(); len(lists) != 1 || !lists[0].Partial {
+		t.Errorf("got %+v", lists)
 	}
 }

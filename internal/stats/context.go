@@ -37,6 +37,9 @@ func PrintContext(l *term.Printer, c *check.Context) error {
 		} else {
 			l.Printf("%s: %s, tools/list has %s, %s tokens, requested %s", contextName(name), term.Plural(len(list.Tools), "tool", "tools"), view.Size(int64(list.Whole.Bytes)), tokens(list.Whole), term.Plural(list.Requested, "time", "times"))
 		}
+		if list.Partial {
+			l.Printf(", not read to its end")
+		}
 		if list.Different > 0 {
 			l.Printf(", %s", term.Plural(list.Different, "change", "changes"))
 		}
@@ -98,6 +101,7 @@ type contextJSON struct {
 	Instructions int    `json:"instructions_bytes,omitempty"`
 	Requested    int    `json:"requested,omitempty"`
 	Different    int    `json:"changes,omitempty"`
+	Partial      bool   `json:"partial,omitempty"` // the client did not read the list to its end
 	Results      uint64 `json:"results,omitempty"`
 	P50          int    `json:"p50_bytes,omitempty"`
 	P95          int    `json:"p95_bytes,omitempty"`
@@ -111,7 +115,7 @@ func WriteContextJSON(w io.Writer, c *check.Context) error {
 	for _, l := range c.Lists() {
 		if err := term.WriteJSON(w, contextJSON{
 			V: 1, Type: "list", Server: l.Server, Tools: len(l.Tools), Bytes: l.Whole.Bytes, Tokens: l.Whole.Tokens, Instructions: l.Instructions.Bytes,
-			Requested: l.Requested, Different: l.Different,
+			Requested: l.Requested, Different: l.Different, Partial: l.Partial,
 		}); err != nil {
 			return err
 		}
