@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // A quantile is the nearest rank, also of what was merged.
@@ -44,5 +46,35 @@ func TestLatencyQuantiles(t *testing.T) {
 	var none Latencies
 	if none.Min() != 0 || none.Max() != 0 || none.Quantile(500) != 0 || none.Below(1) != 0 {
 		t.Errorf("%+v", none)
+	}
+}
+
+// TestClientHangsUp: in the legacy era nobody waits for a response after the client has hung
+// up, also if the recording goes on.
+func TestClientHangsUp(t *testing.T) {
+	var frames []tap.Frame
+	for i, f := range []tap.Frame{
+		{Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: "POST", Target: "/mcp"}.Encode()},
+		{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}`)},
+		{Raw: tap.Event{Name: tap.EventHangUp, By: "client"}.Encode()},
+	} {
+		f.Seq, f.At, f.Size, f.Exchange = uint64(i+1), time.Duration(i)*time.Second, int64(len(f.Raw)), 1
+		frames = append(frames, f)
+	}
+	survey, stats := NewSurvey(true), NewStats("", 10)
+	meter := NewMeter(stats, 0)
+	for i := range frames {
+		survey.Add(&frames[i])
+		meter.Add(&frames[i])
+	}
+	survey.End(time.Hour)
+	meter.Finish(time.Hour)
+	tracker := Tracker{Survey: survey}
+	tracker.Add(&frames[0])
+	if parts := tracker.Add(&frames[1]).Parts; len(parts) != 1 || parts[0].Waited != time.Second {
+		t.Errorf("parts: %+v", parts)
+	}
+	if calls := stats.Waiting(); len(calls) != 1 || calls[0].Took != time.Second || calls[0].StreamEnd.By != "client" {
+		t.Errorf("waiting: %+v", calls)
 	}
 }
