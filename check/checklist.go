@@ -120,7 +120,7 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 	items := make([]ChecklistItem, len(topics))
 	for i := range topics {
 		items[i] = ChecklistItem{Topic: topics[i].name, State: "not seen"}
-		if c.seen[i] && (c.answered || topics[i].methods == nil) { // a request that nobody answered shows nothing
+		if c.seen[i] && (c.answered || topics[i].methods == nil) { // a request without a response does not count
 			items[i].State = "right"
 		}
 	}

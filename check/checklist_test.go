@@ -43,7 +43,7 @@ func call(id int) string {
 	return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"b"}}`+"\n", id)
 }
 
-// Requests that nobody answered show nothing of a topic.
+// A request without a response does not count as seen.
 func TestChecklistOfNoServer(t *testing.T) {
 	const request = ".3 POST /mcp\n" + `>3 {"jsonrpc":"2.0","id":3,"method":"tools/list"}` + "\n"
 	for script, want := range map[string]string{
