@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"encoding/base64"
+	"math/big"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -187,9 +189,18 @@ func decodeField(value string) (string, bool) {
 	return value, true
 }
 
-// sameNumber reports whether two texts are the same number.
-func sameNumber(a, b string) bool {
+// compareNumbers returns the order of two JSON numbers. Numbers that differ only beyond the
+// precision of a float64 differ, too. ok is false if a text is no number, or one too large.
+func compareNumbers(a, b string) (order int, ok bool) {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
-	return errX == nil && errY == nil && x == y
+	if errX != nil || errY != nil || x != y || x == 0 {
+		return cmp.Compare(x, y), errX == nil && errY == nil
+	}
+	p, okP := new(big.Rat).SetString(a)
+	q, okQ := new(big.Rat).SetString(b)
+	if !okP || !okQ {
+		return 0, false
+	}
+	return p.Cmp(q), true
 }

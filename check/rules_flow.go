@@ -356,23 +356,11 @@ func progressIncreases(*Session) Hooks {
 			k := key{m.Part.Call, m.Entry.Frame.Exchange, string(token)}
 			before, known := last.Get(k)
 			last.Put(k, string(progress))
-			if known {
-				v.Check(less(before, string(progress)), m.aboutRequest(), "$.params.progress", string(progress)+" after "+before)
+			if order, ok := compareNumbers(before, string(progress)); known && ok {
+				v.Check(order < 0, m.aboutRequest(), "$.params.progress", string(progress)+" after "+before)
 			}
 		},
 	}
-}
-
-// less reports whether a number is less than another.
-func less(a, b string) bool {
-	x, errX := strconv.ParseInt(a, 10, 64)
-	y, errY := strconv.ParseInt(b, 10, 64)
-	if errX == nil && errY == nil {
-		return x < y
-	}
-	p, _ := strconv.ParseFloat(a, 64)
-	q, _ := strconv.ParseFloat(b, 64)
-	return p < q
 }
 
 // progressStops judges flow-05.

@@ -520,7 +520,8 @@ func paramFields(m *Message, v *Verdict) {
 			if class == '"' {
 				text = want.Decoded()
 			}
-			v.Check(got == text || class == '0' && sameNumber(got, text), header, "", got+", and the argument is "+text)
+			order, ok := compareNumbers(got, text)
+			v.Check(got == text || class == '0' && ok && order == 0, header, "", got+", and the argument is "+text)
 		}
 	}
 }
