@@ -134,12 +134,13 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 		if i := topicOf(f); i >= 0 && f.Class > Observation {
 			wrong(i, f)
 		}
-		if !slices.Contains(lostCalls, f.Rule.ID) {
+		if !slices.Contains(lostCalls, f.Rule.ID) || strings.HasPrefix(f.Rule.ID, "http-") && !strings.HasPrefix(f.Text, streamCut) {
 			continue
 		}
 		for i, t := range topics {
-			own := f.method != "" && matches(t.methods, f.method) || f.Rule.ID == "rpc-07" && c.lost[i]
-			if c.seen[i] && (own || t.name == "errors" || t.name == "timeouts") {
+			own := f.method != "" && matches(t.methods, f.method) || f.Rule.ID == "rpc-07" && c.lost[i] || strings.HasPrefix(f.Text, streamCut) && matches(t.methods, f.Subject)
+			own = own || f.Rule.ID == "http-09" && slices.Contains(t.rules, "http-17") // recovery
+			if c.seen[i] && (own || f.Rule.ID != "feat-08" && (t.name == "errors" || t.name == "timeouts")) {
 				wrong(i, f)
 			}
 		}
@@ -148,8 +149,8 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 }
 
 // lostCalls are the rules that show that a call got no response, or none that its client can
-// use.
-var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12"}
+// use, or that it had arguments that its tool does not take.
+var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12", "http-08", "http-09", "feat-08"}
 
 func topicOf(f *Finding) int {
 	family, _, _ := strings.Cut(f.Rule.ID, "-")

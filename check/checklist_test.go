@@ -16,6 +16,8 @@ func TestChecklistOfLostCalls(t *testing.T) {
 		start + `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}` + "\n" + call(2) + stop: "errors (rpc-14), tools (rpc-14)",
 		start + "+11s\n" + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}` + "\n" + call(2) + stop:               "timeouts (rpc-14), tools (rpc-14)",
 		start + `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}` + "\n" + stop:           "",
+		"=1 D\n.3 POST /mcp\n" + `>3 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t"}}` + "\n.3 200 sse\n" +
+			`~3 data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n.3 end\n": "tools (http-09)",
 	} {
 		var tracker session.Tracker
 		c := New(Rules())

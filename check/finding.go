@@ -42,17 +42,32 @@ type Finding struct {
 	Session  int
 	Revision jsonrpc.Revision
 
-	method string // of the message, or of its request
+	others []string // the first texts that differ from Text
+	method string   // of the message, or of its request
 }
 
-// Fault returns what is wrong and where, in one line. It is printed before what the rule
-// requires.
+// maxOthers limits the texts of a finding besides its Text, and maxFault the length of a
+// fault with some of them.
+const (
+	maxOthers = 4
+	maxFault  = 160
+)
+
+// Fault returns what is wrong and where, in one line, with the short ones of its texts. It is
+// printed before what the rule requires.
 func (f *Finding) Fault() string {
 	where := strings.TrimSpace(f.Subject + " " + f.Path)
 	if where == "" || f.Text == "" {
 		return where + f.Text
 	}
-	return where + ": " + f.Text
+	fault := where + ": " + f.Text
+	for i, text := range f.others {
+		if len(fault)+len(text) > maxFault || i == maxOthers-1 {
+			return fault + "; …"
+		}
+		fault += "; " + text
+	}
+	return fault
 }
 
 // A Judgement counts the verdicts of one rule.
@@ -214,6 +229,9 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	}
 	f.Class = max(f.Class, class)
 	f.Count++
+	if text = cut(text); len(f.others) < maxOthers && text != f.Text && !slices.Contains(f.others, text) {
+		f.others = append(f.others, text)
+	}
 	if n := len(f.Frames); n < maxFrames && (n == 0 || f.Frames[n-1] != v.frame) {
 		f.Frames = append(f.Frames, v.frame)
 	}

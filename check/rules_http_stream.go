@@ -24,7 +24,7 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-09", Class: "should", In: "B-D", Side: "server", Transport: "http",
-		Text:   "The server does not close the stream of a POST before the response. In 2025-11-25 it may after an event with an id.",
+		Text:   "The server does not close the stream of a POST before the response. In 2025-11-25 it may after an event with an id, if the client can resume the stream.",
 		Source: "B-D:basic/transports#sending-messages-to-the-server",
 		Fix:    "Keep the stream open, or (2025-11-25) send an event with an id, and retry, before closing it.",
 		New:    streamCarriesResponse,
@@ -183,6 +183,9 @@ var rulesStream = []Rule{
 	},
 }
 
+// streamCut is the text of a stream that lost a response.
+const streamCut = "the stream ended without the response"
+
 // streamEnds judges http-08.
 func streamEnds(x *Exchange, v *Verdict) {
 	if !x.asks() || !x.streams() || x.HungUp != 0 {
@@ -205,7 +208,7 @@ func streamEnds(x *Exchange, v *Verdict) {
 		v.Skip("the recording ends before the stream")
 	case last == 0 && x.End.By != "server":
 	case last == 0:
-		v.Violate(x.about(), "", "the stream ended without the response")
+		v.Violate(x.about(), "", streamCut)
 	default:
 		v.Check(x.Times[2]-last < 5*time.Second, x.about(), "", fmt.Sprintf("open for %v after the response", (x.Times[2]-last).Round(time.Millisecond)))
 	}
@@ -215,6 +218,8 @@ func streamEnds(x *Exchange, v *Verdict) {
 func streamCarriesResponse(s *Session) Hooks {
 	cancelled := bounded.Map[uint64, bool]{Max: maxStreams} // exchanges
 	resumable := bounded.Map[uint64, bool]{Max: maxStreams}
+	cut := bounded.Map[uint64, string]{Max: maxStreams}      // what resumable streams were about, by head
+	resuming := bounded.Map[uint64, string]{Max: maxStreams} // the same by exchange of a GET
 	hooks := streamable(func(x *Exchange, v *Verdict) {
 		if !x.asks() || !x.streams() || x.HungUp != 0 || x.End == nil || x.End.By != "server" || len(x.Carried) == maxCarried {
 			return
@@ -229,6 +234,7 @@ func streamCarriesResponse(s *Session) Hooks {
 			return
 		}
 		if _, ok := resumable.Get(x.Number); ok {
+			cut.Put(x.Heads[0], x.about())
 			if x.Revision == jsonrpc.Rev20251125 {
 				v.Hold()
 			} else {
@@ -236,11 +242,18 @@ func streamCarriesResponse(s *Session) Hooks {
 			}
 			return
 		}
-		v.Violate(x.about(), "", "the stream ended without the response")
+		v.Violate(x.about(), "", streamCut)
 	})(s)
-	hooks.Frame = func(e *session.Entry, _ *Verdict) {
+	hooks.Frame = func(e *session.Entry, v *Verdict) {
 		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {
 			resumable.Put(e.Frame.Exchange, true)
+		}
+		if about, ok := cut.Get(e.Resumes); ok && e.Event.Name == tap.EventRequest {
+			resuming.Put(e.Frame.Exchange, about)
+		}
+		status := e.Event.Status
+		if about, ok := resuming.Get(e.Frame.Exchange); ok && status >= 400 && status != 401 && status != 403 && status != 404 {
+			v.Violate(about, "", fmt.Sprintf(streamCut+", and the server refused to resume it with HTTP %d", status))
 		}
 		noteCancelled(s, e, &cancelled)
 	}
