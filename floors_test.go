@@ -137,8 +137,8 @@ var floors = map[string]floor{
 	// The one dialect of paths that a person writes.
 	"internal/jsonpath": {
 		ours: []string{"internal/jsontree"},
-		// It puts a value into a text and leaves the rest as it is.
-		third: []string{"github.com/tidwall/sjson"},
+		// It puts a value into a text and leaves the rest as it is, and asks whether there is one.
+		third: []string{"github.com/tidwall/gjson", "github.com/tidwall/sjson"},
 		never: pure,
 	},
 	"check": {

@@ -63,7 +63,7 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 		return s.now, true
 	}
 	x := s.survey()
-	at = min(x.later, s.questions.expires())
+	at = min(x.later, s.questions.expires(), s.remarkSilence())
 	if x.next != nil {
 		at = min(at, max(x.due, s.rest))
 	}
@@ -83,6 +83,7 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 		return Output{}, false
 	}
 	s.questions.expire(s)
+	s.remarkSilence()
 	for {
 		if len(s.outbox) > 0 {
 			out = s.outbox[0]

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -150,6 +151,7 @@ func (s *Session) advance(r *reply) {
 			if r.state = replyCancel; s.ended {
 				s.uncancelled(r)
 			}
+			r.due = s.now + st.at - s.script.triggers[r.trigger].at + cancelGrace
 			return
 		case st.kind == stepLeave:
 			s.leaving, s.abrupt = true, st.abort
@@ -249,11 +251,38 @@ func (s *Session) unanswered(r *reply) {
 	s.over(r)
 }
 
+// cancelGrace is how much later than in the recording a client may cancel before that is noted.
+const cancelGrace = time.Second
+
+// awaitsCancel reports whether a request gets no response and waits for its cancellation.
+func (s *Session) awaitsCancel(r *reply) bool {
+	t := &s.script.triggers[r.trigger]
+	return r.state == replyCancel && r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest
+}
+
+// remarkSilence notes the requests whose cancellation is overdue, and returns when the next one is.
+func (s *Session) remarkSilence() time.Duration {
+	next := never
+	for _, r := range s.replies {
+		switch t := &s.script.triggers[r.trigger]; {
+		case !s.awaitsCancel(r) || r.due == 0:
+		case r.due > s.now:
+			next = min(next, r.due)
+		default:
+			r.due = 0
+			n := Note{Kind: NoteSilence, Live: r.live, Frame: t.ref, Waits: true}
+			n.Method, n.Subject = s.namesOf(r)
+			n.Text = fmt.Sprintf("%s (frame %d) was cancelled in the recording, and gets no response until the client cancels it", RequestName(n.Method, n.Subject), t.ref.Seq)
+			s.note(n)
+		}
+	}
+	return next
+}
+
 // uncancelled ends a reply whose client left without the cancellation that it waits for.
 func (s *Session) uncancelled(r *reply) {
-	t := &s.script.triggers[r.trigger]
-	if r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest {
-		s.remarkOn(NoteLeft, r, t.ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
+	if s.awaitsCancel(r) {
+		s.remarkOn(NoteLeft, r, s.script.triggers[r.trigger].ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
 	}
 	s.over(r)
 }

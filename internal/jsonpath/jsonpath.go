@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
@@ -236,25 +237,41 @@ var ErrSeveral = errors.New("a path with * or .. may lead to several places")
 // which must be JSON. Members and objects that are missing are added. All else stays as
 // it is.
 func (p Pattern) Set(text, value []byte) ([]byte, error) {
+	at, err := p.place(":")
+	if err != nil {
+		return nil, err
+	}
+	return sjson.SetRawBytes(text, at, value)
+}
+
+// In reports whether a JSON text has a value at the one place of a pattern.
+func (p Pattern) In(text []byte) bool {
+	at, err := p.place("")
+	return err == nil && gjson.GetBytes(text, at).Exists()
+}
+
+// place is the pattern as sjson and gjson take it. Sjson needs a colon before a name that could be
+// an index.
+func (p Pattern) place(colon string) (string, error) {
 	at := make([]string, len(p))
 	for i, s := range p {
 		switch {
 		case s.any || s.deep:
-			return nil, ErrSeveral
+			return "", ErrSeveral
 		case s.isIndex:
 			at[i] = strconv.Itoa(s.index)
 		default:
-			at[i] = member(s.name)
+			at[i] = member(s.name, colon)
 		}
 	}
-	return sjson.SetRawBytes(text, strings.Join(at, "."), value)
+	return strings.Join(at, "."), nil
 }
 
-// member is a name as sjson takes it: its characters as they are, and never an index.
-func member(name string) string {
+// member is the characters of a name as they are.
+func member(name, colon string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, ".", `\.`, "*", `\*`, "?", `\?`, "|", `\|`, "#", `\#`, "@", `\@`).Replace(name)
 	if name != "" && strings.Trim(name, "0123456789") == "" || strings.HasPrefix(name, ":") {
-		return ":" + escaped
+		return colon + escaped
 	}
 	return escaped
 }

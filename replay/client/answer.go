@@ -39,12 +39,13 @@ func newPool(plan *Plan) *pool {
 	x := &pool{all: make([]asked, len(plan.questions)), left: map[any][]int{}}
 	for i := range plan.questions {
 		q := &plan.questions[i]
-		x.all[i] = asked{q, 0, -1}
-		x.left[q.key] = append(x.left[q.key], i)
+		if x.all[i] = (asked{q, 0, -1}); !q.dropped {
+			x.left[q.key] = append(x.left[q.key], i)
+		}
 	}
 	for _, answered := range []bool{true, false} {
 		for i, q := range x.all {
-			if (q.answer != session.Ref{}) == answered {
+			if (q.answer != session.Ref{}) == answered && !q.dropped {
 				x.left[q.method] = append(x.left[q.method], i)
 			}
 		}

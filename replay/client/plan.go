@@ -83,6 +83,7 @@ type step struct {
 // A request is a recorded client request.
 type request struct {
 	ref, call session.Ref
+	at        time.Duration
 	id        string // in JSON
 	method    string
 	subject   string
@@ -111,6 +112,7 @@ type question struct {
 	method      string
 	key         replay.Key
 	answer      session.Ref // the client message with the answer, zero for none
+	dropped     bool        // its call is not played
 }
 
 // keyOf returns the key of a server request.
@@ -259,7 +261,7 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) int {
 	n := len(p.plan.requests)
 	r := request{
-		ref: part.Message, call: part.Call, id: string(m.ID), method: m.Method, role: part.Role,
+		ref: part.Message, call: part.Call, at: part.At, id: string(m.ID), method: m.Method, role: part.Role,
 		subject: jsonrpc.Subject(*m), retry: -1, modern: lookup(m.Params, "_meta", metaVersion) != nil,
 	}
 	if id, err := strconv.ParseInt(r.id, 10, 64); err == nil && id >= p.plan.fresh && id < 1<<40 {
@@ -399,6 +401,10 @@ func (p *Planner) choose() {
 		if m := p.plan.requests[i].method; m == "initialize" || m == "server/discover" {
 			choose(p.plan.requests[i].call)
 		}
+	}
+	for i := range p.plan.questions {
+		within := p.plan.questions[i].within
+		p.plan.questions[i].dropped = within != (session.Ref{}) && !chosen[within]
 	}
 	var kept []step
 	// A marked call that had no response may get one now, so it is awaited before the client

@@ -30,8 +30,9 @@ type Options struct {
 	Patience time.Duration
 	// Revision is the protocol revision to use, "" for the recorded one.
 	Revision jsonrpc.Revision
-	// Edit, if not nil, returns the request to send for a recorded request of a call.
-	Edit func(call session.Ref, request []byte) []byte
+	// Edit, if not nil, returns what to send for a recorded request of a call. It is called
+	// with the recorded request and, if that is to be sent with other values, with these too.
+	Edit func(call, message session.Ref, request []byte) []byte
 	// Note, if not nil, is called for everything that could not be done as recorded, by the
 	// goroutine that called Play.
 	Note func(Note)
@@ -94,6 +95,7 @@ type pending struct {
 	method       string
 	out          *Outgoing // the message that it was sent in
 	request      int       // the recorded request, -1 for none
+	sent         time.Time // of a recorded one
 	rounds       int       // the number of input_required results so far
 	over         bool      // it has a response, or will have none
 	acknowledged bool      // it is a subscription that has begun
@@ -184,6 +186,7 @@ func (p *player) step(s *step) error {
 	case stepHangUp:
 		if p.plan.requests[s.request].answer == (session.Ref{}) { // otherwise it came on another stream
 			p.pace(s)
+			p.outlast(s)
 			p.abandon(s.request)
 		}
 	case stepEnd:
@@ -214,6 +217,16 @@ func (p *player) pace(s *step) {
 		gap = max(gap, min(s.at-p.last, longestPoll))
 	}
 	p.wait(gap)
+}
+
+// outlast waits for the response to a request as long as the recorded client did before it
+// cancelled the request, so that a server that no longer hangs can answer.
+func (p *player) outlast(s *step) {
+	r := &p.plan.requests[s.request]
+	if f := p.pending(s.request); f != nil && r.method != methodListen {
+		limit := min(s.at-r.at, p.opt.Timeout) - time.Since(f.sent)
+		p.until(func() bool { return p.progress[s.request] != waiting }, limit)
+	}
 }
 
 // await waits for the response to a request.

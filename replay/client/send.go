@@ -44,7 +44,7 @@ func (p *player) edited(s *step, m said) said {
 	if p.opt.Edit == nil || m.Kind != jsonrpc.Request {
 		return m
 	}
-	raw := p.opt.Edit(s.call, m.raw)
+	raw := p.opt.Edit(s.call, s.ref, m.raw)
 	if bytes.Equal(raw, m.raw) {
 		return m
 	}
@@ -135,6 +135,9 @@ func (p *player) prepared(s *step, m said) *Outgoing {
 	if p.target.changes && m.Method == "initialize" {
 		out.raw, out.line = replay.Rewrite(out.raw, quoted(string(p.target.speaks)), "params", "protocolVersion"), nil
 	}
+	if p.opt.Edit != nil && out.line == nil {
+		out.raw = p.opt.Edit(s.call, s.ref, out.raw)
+	}
 	return out
 }
 
@@ -195,7 +198,7 @@ func (p *player) depart(n int, m, in *Outgoing) *pending {
 	if token := lookup(m.raw, "params", "_meta", "progressToken"); token != nil {
 		p.tokens[idKey(string(token))] = p.plan.requests[n].call
 	}
-	return p.track(&pending{id: m.ids[0], method: m.method, request: n, out: in})
+	return p.track(&pending{id: m.ids[0], method: m.method, request: n, sent: time.Now(), out: in})
 }
 
 // newRequest makes a request; params may be nil.
@@ -241,6 +244,7 @@ func (p *player) cancel(s *step, m said) {
 		p.endListen(s.request)
 		return
 	}
+	p.outlast(s)
 	if p.target.modern() && (!p.plan.http || p.target.crosses) && p.hangUp(p.pending(s.request)) {
 		return
 	}

@@ -161,8 +161,9 @@ func Lost(notes []client.Note) map[session.Ref]string {
 
 // A Resent is a recorded request that was sent changed.
 type Resent struct {
-	Call session.Ref
-	Sent []byte
+	Call  session.Ref
+	Frame session.Ref // the request of the call that was changed
+	Sent  []byte
 	// Recorded and Now are the frames of the recorded response and of the live one, Then and
 	// Response their messages, nil where there is none.
 	Recorded, Now  session.Part
@@ -202,7 +203,7 @@ func (x *Resent) JSON(w io.Writer) error {
 
 // Text prints the request, and the recorded response before the live one.
 func (x *Resent) Text(l *term.Printer) error {
-	l.Printf("%s\n\n", l.Paint(fmt.Sprintf("request #%d, changed", x.Call.Seq), term.Bold))
+	l.Printf("%s\n\n", l.Paint(fmt.Sprintf("request #%d, changed", x.Frame.Seq), term.Bold))
 	message(l, x.Sent)
 	response(l, "recorded response", &x.Recorded, x.Then)
 	name := "response now"

@@ -61,9 +61,11 @@ type Run struct {
 	requests int          // in the plan
 	old      []*diff.Session
 
-	// chosen are the calls to edit, and resent those that were sent, in order.
-	chosen map[session.Ref]*report.Resent
-	resent []*report.Resent
+	// chosen are the calls to edit, and resent those that were sent, in order. inCall and
+	// inRequest are the places of the edits that calls and requests have.
+	chosen            map[session.Ref]*report.Resent
+	resent            []*report.Resent
+	inCall, inRequest map[place]bool
 
 	notes []client.Note
 	id    string // of the new recording
@@ -75,6 +77,7 @@ type Run struct {
 func (r *Run) Do(name string, command []string) error {
 	if len(r.Edits) > 0 {
 		r.chosen, r.Play.Edit = map[session.Ref]*report.Resent{}, r.edited
+		r.inCall, r.inRequest = map[place]bool{}, map[place]bool{}
 	}
 	if err := r.read(name); err != nil {
 		return err

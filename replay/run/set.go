@@ -55,36 +55,66 @@ func ParseEdits(args []string) (edits []Edit, err error) {
 	return edits, nil
 }
 
-// edited makes of a request of the chosen calls the one to be sent.
-func (r *Run) edited(call session.Ref, request []byte) []byte {
-	if r.chosen[call] == nil {
+// edited makes of a request of the chosen calls the one to be sent. A value that another request
+// of its call has is not added to it.
+func (r *Run) edited(call, message session.Ref, request []byte) []byte {
+	x := r.chosen[call]
+	if x == nil {
 		return request
 	}
-	for _, e := range r.Edits {
+	changed := false
+	for i, e := range r.Edits {
+		if r.inCall[place{call, i}] && !r.inRequest[place{message, i}] {
+			continue
+		}
 		out, err := e.path.Set(request, e.value)
 		if err != nil {
-			r.Say(fmt.Sprintf("--set: frame %d: %v", call.Seq, err))
+			r.Say(fmt.Sprintf("--set: frame %d: %v", message.Seq, err))
 			return request
 		}
-		request = out
+		request, changed = out, true
 	}
-	if x := r.chosen[call]; x.Sent == nil {
-		x.Sent = request
+	if changed && x.Sent == nil {
+		x.Frame = message
 		r.resent = append(r.resent, x)
+	}
+	if x.Frame == message {
+		x.Sent = request
 	}
 	return request
 }
 
-// choose notes the calls that are to be changed, and their recorded responses.
+// A place is that of an edit, given by its index, in a call or a request.
+type place struct {
+	in   session.Ref
+	edit int
+}
+
+// choose notes the calls that are to be changed, their recorded responses, and which calls and
+// requests have the places of the edits.
 func (r *Run) choose(e *session.Entry, marked bool) {
-	for _, p := range e.Parts {
+	for i, p := range e.Parts {
 		if marked && p.Call != (session.Ref{}) && r.chosen[p.Call] == nil {
 			r.chosen[p.Call] = &report.Resent{Call: p.Call}
 		}
-		if x := r.chosen[p.Call]; x != nil && p.Role == session.RoleResponse {
+		if x := r.chosen[p.Call]; x != nil && responds(&p) {
 			x.Recorded = p
 		}
+		if p.Kind == jsonrpc.Request && len(e.Of(i).Params) > 0 {
+			request := fmt.Appendf(nil, `{"params":%s}`, e.Of(i).Params)
+			for k := range r.Edits {
+				if r.Edits[k].path.In(request) {
+					r.inCall[place{p.Call, k}], r.inRequest[place{p.Message, k}] = true, true
+				}
+			}
+		}
 	}
+}
+
+// responds reports whether a message is a response. That of a call is the last one: the others are
+// input_required results and the creation of a task.
+func responds(p *session.Part) bool {
+	return p.Role == session.RoleResponse || p.Role == session.RoleInterim
 }
 
 // find looks in the new recording for the responses to what was sent.
@@ -95,7 +125,7 @@ func (r *Run) find(made *load.Recording) error {
 		e := tracker.Add(f)
 		for i := range e.Parts {
 			p := &e.Parts[i]
-			if p.Message == p.Call && p.Lane == tap.ToServer {
+			if p.Kind == jsonrpc.Request && p.Lane == tap.ToServer {
 				sent := bytes.TrimSpace(jsonrpc.Payload(f))
 				for _, x := range r.resent {
 					if at[p.Call] == nil && x.Now.Call == (session.Ref{}) && bytes.Equal(bytes.TrimSpace(x.Sent), sent) {
@@ -103,7 +133,7 @@ func (r *Run) find(made *load.Recording) error {
 					}
 				}
 			}
-			if x := at[p.Call]; x != nil && p.Role == session.RoleResponse {
+			if x := at[p.Call]; x != nil && responds(p) {
 				x.Now = *p
 			}
 		}
@@ -146,6 +176,9 @@ func (r *Run) writeResent() error {
 func (r *Run) writeOne(x *report.Resent, made *load.Recording) (ok bool, err error) {
 	if !r.NoSave {
 		x.In = r.id
+	}
+	if x.Recorded.Message.Compare(x.Frame) < 0 { // it is that of an earlier request of the call
+		x.Recorded = session.Part{}
 	}
 	if x.Then, err = payloadOf(r.from, x.Recorded); err != nil {
 		return false, err
