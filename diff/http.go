@@ -171,6 +171,9 @@ func (e *engine) unanswered(w *where, p *pair) {
 	case lost.status == session.CallCancelled:
 		if f.kind == Removed {
 			f.class, f.what = Behaviour, "cancelled without a response"
+			if waited := p.b.own; waited-p.a.own > e.opt.Slower && float64(waited) > e.opt.Ratio*float64(p.a.own) {
+				f.class, f.what = Breaking, "no response until it was cancelled"
+			}
 		}
 	case p.one().method == "subscriptions/listen" || p.up != nil:
 		f.class = Behaviour
