@@ -22,6 +22,7 @@ const (
 	maxInvalid    = 5 // frames that are not messages
 	maxGaps       = 5
 	maxUnanswered = 20
+	maxCancelled  = 20
 	maxSlowest    = 5
 	maxSessions   = 10
 	maxFindings   = 8 // of check.Should or worse
@@ -76,11 +77,14 @@ type summary struct {
 	frames   uint64
 	failed   []failure
 	failures int
-	invalid  []uint64 // frames that are not messages
-	invalids int
-	end      *tap.Event // of the server
-	broken   []tap.Event
-	stderr   stderr
+	// cancelled are the first calls that were cancelled, without their parts.
+	cancelled  []session.Call
+	cancelleds int
+	invalid    []uint64 // frames that are not messages
+	invalids   int
+	end        *tap.Event // of the server
+	broken     []tap.Event
+	stderr     stderr
 }
 
 // WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
@@ -92,6 +96,9 @@ func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) err
 		}
 		s.add(&f)
 		about.Duration = max(about.Duration, f.At)
+	}
+	for _, c := range s.tracker.Open() {
+		s.addCancelled(c)
 	}
 	s.stats.Finish(s.tracker.Open(), about.Duration)
 	s.findings = slices.DeleteFunc(s.checker.Report(s.tracker.Open()).Findings, func(f *check.Finding) bool { return f.Class < check.Should })
@@ -117,6 +124,7 @@ func (s *summary) add(f *tap.Frame) {
 	for _, c := range r.Ended {
 		s.stats.Add(c)
 		s.addCall(c)
+		s.addCancelled(c)
 	}
 	if (f.Lane == tap.ToServer || f.Lane == tap.ToClient) && r.Message.Kind == jsonrpc.Invalid {
 		s.stderr.fail()
@@ -141,6 +149,18 @@ func (s *summary) addCall(c *session.Call) {
 		title: title(c.Method, c.Subject), fault: span(view.JoinWords(" ", c.ErrorCode, c.ErrorText)),
 		at: c.At, took: c.End - c.At,
 	})
+}
+
+// addCancelled keeps a cancelled call.
+func (s *summary) addCancelled(c *session.Call) {
+	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
+		return
+	}
+	if s.cancelleds++; len(s.cancelled) < maxCancelled {
+		kept := *c
+		kept.Parts, kept.Asked = nil, nil
+		s.cancelled = append(s.cancelled, kept)
+	}
 }
 
 // A stderr holds the standard error of the server around the last failure, and its end.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ func (s *summary) write(w io.Writer, about *About) error {
 	s.writeHead(m, about)
 	s.writeFailed(m)
 	s.writeUnanswered(m, about)
+	s.writeCancelled(m)
 	s.writeInvalid(m)
 	s.writeFindings(m)
 	s.writeSlowest(m)
@@ -231,6 +233,30 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
 			title(q.Method, q.Subject, s.arguments(q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
+	}
+	m.printf("\n")
+}
+
+func (s *summary) writeCancelled(m *markdown) {
+	if s.cancelleds == 0 {
+		return
+	}
+	m.printf("### Cancelled requests\n\n")
+	slices.SortFunc(s.cancelled, func(a, b session.Call) int { return a.Ref.Compare(b.Ref) })
+	for i := range s.cancelled {
+		c := &s.cancelled[i]
+		how := "cancelled by the " + sender(c.CancelledBy) + " after " + view.Took(c.End-c.At)
+		if c.Status == session.CallCancelledLate {
+			how = "cancelled by the " + sender(c.CancelledBy) + ", and the response came too late"
+		}
+		if c.Notes&session.NoteStreamEnded != 0 {
+			how = span(view.StreamEndWords(&c.StreamEnd, c.At)) + ", " + how
+		}
+		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n", title(c.Method, c.Subject, s.arguments(c.Ref)), sender(c.Lane), view.Took(c.At), c.Ref.Seq,
+			view.JoinWords(": ", how, span(c.CancelReason)))
+	}
+	if left := s.cancelleds - len(s.cancelled); left > 0 {
+		m.printf("- and %d more\n", left)
 	}
 	m.printf("\n")
 }
