@@ -193,7 +193,11 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 		}
 	}
 	if s := statusAfter(p); s != "" {
-		g.update(p.Call, update{ID: r.Call, Status: s})
+		u := update{ID: r.Call, Status: s}
+		if p.Role == session.RoleCancel {
+			u.End = int64(p.At)
+		}
+		g.update(p.Call, u)
 	}
 	if c := g.candidates[p.Call]; c != nil && p.Role == session.RoleCancel {
 		c.cancelled = true

@@ -122,6 +122,9 @@ func drain(out *strings.Builder, g *gatherer) {
 			if u.Latency != 0 {
 				fmt.Fprintf(out, " %dms", u.Latency/1e6)
 			}
+			if u.End != 0 && u.Status == session.CallCancelled.String() {
+				fmt.Fprintf(out, " end=%dms", u.End/1e6)
+			}
 			for _, word := range []string{u.Status, u.Error, map[bool]string{true: "dropped"}[u.Drop]} {
 				if word != "" {
 					fmt.Fprintf(out, " %s", word)

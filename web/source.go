@@ -79,6 +79,7 @@ type recordingJSON struct {
 	Requested string             `json:"requested,omitempty"`
 	Dialect   string             `json:"dialect,omitempty"`
 	Probe     bool               `json:"probe,omitempty"`
+	ReplayOf  string             `json:"replay_of,omitempty"` // the id of a recording
 	Frames    session.LaneCounts `json:"frames"`
 	Errors    uint64             `json:"errors"`
 	Last      uint64             `json:"last"`
@@ -106,7 +107,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Key: r.Key, ID: brief(h.ID), Arg: r.Arg, Path: escape.String(r.Path), Label: brief(h.Label), Start: h.Start,
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(),
 		Server: briefParty(f.Server), Client: briefParty(f.Client), Revision: brief(string(f.Revision)),
-		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, Frames: r.Tally.Frames,
+		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, ReplayOf: brief(h.ReplayOf), Frames: r.Tally.Frames,
 		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
 		Duration: int64(r.Duration), Size: r.Size,
 	}

@@ -86,7 +86,7 @@ export class Home {
   #row(rec, n) {
     const went = rec.status === 'damaged' || rec.status === 'denied';
     const texts = [
-      [h('a', { href: '/r/' + encodeURIComponent(rec.key), tabindex: '-1', class: 'label', onclick: (e) => this.#click(e, rec.key) }, rec.label || rec.key), ' ', statusChip(rec), rec.probe && h('span', { class: 'chip' }, 'probe'), rec.sessions > 1 && h('span', { class: 'chip' }, `${count(rec.sessions)} sessions`), h('small', null, rec.id)],
+      [h('a', { href: '/r/' + encodeURIComponent(rec.key), tabindex: '-1', class: 'label', onclick: (e) => this.#click(e, rec.key) }, rec.label || rec.key), ' ', statusChip(rec), rec.probe && h('span', { class: 'chip' }, 'probe'), rec.replay_of && h('span', { class: 'chip' }, 'replay of ' + rec.replay_of), rec.sessions > 1 && h('span', { class: 'chip' }, `${count(rec.sessions)} sessions`), h('small', null, rec.id)],
       party(rec.client, '–'), party(rec.server, '–'), revision(rec), went ? '' : framesOf(rec),
       rec.errors > 0 ? h('span', { class: 'bad' }, '✕ ' + count(rec.errors)) : '', went ? '' : duration(rec.duration), h('span', { title: size(rec.size) }, started(new Date(rec.start))),
     ];
