@@ -232,7 +232,17 @@ func TestShowClientHungUp(t *testing.T) {
 		put(at+10*time.Second, n, tap.Lifecycle, tap.FormLine, end.Encode())
 	}
 	put(4*time.Minute, 4, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":4,"result":{}}`))
+	// The client cancels a call whose stream, which could be resumed, has ended.
+	put(5*time.Minute, 5, tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
+	put(5*time.Minute, 5, tap.ToServer, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"resumed"}}`))
+	put(5*time.Minute, 5, tap.ToClient, tap.FormEvent, []byte("id: 1\ndata:\n\n"))
+	put(5*time.Minute+10*time.Second, 5, tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventEnd, By: "server"}.Encode())
+	put(6*time.Minute, 6, tap.Lifecycle, tap.FormLine, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}.Encode())
+	put(6*time.Minute, 6, tap.ToServer, tap.FormBody, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`))
 	path := record(t, frames)
+	if text := strings.Join(showLines(t, path, "--calls", "resumed"), "\n"); !regexp.MustCompile(`⊘ cancelled .* resumed .*the stream ended without the response after 10\.0s, by the client`).MatchString(text) {
+		t.Errorf("the stream that ended is not shown, or the call is not cancelled:\n%s", text)
+	}
 	if text := strings.Join(showLines(t, path, "--calls", "is:late"), "\n"); !regexp.MustCompile(`⊘ too late .* the client hung up after 10\.0s`).MatchString(text) {
 		t.Errorf("the late response is not marked:\n%s", text)
 	}

@@ -426,6 +426,9 @@ func callFault(n *view.Node, nested bool) string {
 	if failure := view.JoinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
 		words = append(words, failure)
 	}
+	if c.Notes&session.NoteStreamEnded != 0 { // the cause of a cancellation
+		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
+	}
 	if c.Cancel != (session.Ref{}) {
 		words = append(words, cancelWords(c))
 	}
@@ -444,9 +447,6 @@ func callFault(n *view.Node, nested bool) string {
 		if c.Notes>>i&1 == 1 && text != "" {
 			words = append(words, text)
 		}
-	}
-	if c.Notes&session.NoteStreamEnded != 0 {
-		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
 	}
 	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")

@@ -3,6 +3,7 @@
 package listing
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -170,6 +171,9 @@ const (
 	faultGap  = "  "
 )
 
+// boilerplate is what SDKs write before the cause of an error. The row has the code and the tool.
+var boilerplate = regexp.MustCompile(`\b(?:McpError: )?MCP error -?\d+: |\b(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: `)
+
 // leastPreview is the width below which a part of a title is left out.
 const leastPreview = 6
 
@@ -182,7 +186,8 @@ func (t title) fit(room int) title {
 		return t
 	}
 	t.method = ""
-	if t.fault != "" {
+	if t.fault != "" && t.width() > room {
+		t.fault = boilerplate.ReplaceAllString(t.fault, "")
 		// The failure needs the name as context.
 		least := min(room/2, term.Width(t.name))
 		if least > 0 {

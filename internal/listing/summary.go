@@ -3,12 +3,14 @@ package listing
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/internal/term"
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 	"github.com/mcptap/mcptap/store"
+	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
 	"github.com/mcptap/mcptap/tap/view"
 )
@@ -68,12 +70,23 @@ func (s *Summary) print(l *term.Printer) {
 			s.paragraph(l, "", []string{"the server " + how}, term.Plain)
 		}
 	}
-	for i := range s.Stderr {
+	s.rows(l, "last lines of the server on stderr:", s.Stderr)
+	s.rows(l, "not messages, but from the server:", slices.DeleteFunc(s.Invalid, func(r view.Row) bool {
+		return len(s.Unanswered) > 0 && r.Part.At < s.Unanswered[0].At
+	}))
+}
+
+// rows prints the texts of rows after a title.
+func (s *Summary) rows(l *term.Printer, title string, rows []view.Row) {
+	for i := range rows {
 		if i == 0 {
-			l.Printf("last lines of the server on stderr:\n")
+			l.Printf("%s\n", title)
 		}
-		line, _, _ := strings.Cut(s.Stderr[i].About, "\n")
-		l.Printf("%s\n", l.Paint(term.Fit("  "+term.Offset(s.Stderr[i].Part.At)+"  "+safe.String(line), l.Width), term.Dim))
+		text, _, _ := strings.Cut(rows[i].About, "\n")
+		if r := &rows[i]; r.Part.Lane != tap.Stderr {
+			text = fmt.Sprintf("#%d  %s", r.Part.Message.Seq, text)
+		}
+		l.Printf("%s\n", l.Paint(term.Fit("  "+term.Offset(rows[i].Part.At)+"  "+safe.String(text), l.Width), term.Dim))
 	}
 }
 

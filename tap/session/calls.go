@@ -314,7 +314,9 @@ func (c *Call) left() (at time.Duration, ok bool) {
 
 // TooLate reports whether a response came on an exchange that its client had hung up: see
 // [NoteStreamEnded].
-func (c *Call) TooLate() bool { return c.Status.Settled() && c.Notes&NoteStreamEnded != 0 }
+func (c *Call) TooLate() bool {
+	return c.Status.Settled() && c.Status != CallCancelled && c.Notes&NoteStreamEnded != 0
+}
 
 // A StreamEnd is how an HTTP exchange ended. By and Error are those of [tap.Event].
 type StreamEnd struct {
@@ -362,7 +364,8 @@ const (
 	// 2026-07-28 there will be none, and End is when the exchange ended. So it is in the
 	// legacy era if the server ended the exchange and no event had an id (see
 	// [Exchange.Final]); else the answer may still come on a stream that is resumed. A settled
-	// call has the note if the answer came on an exchange that its client had hung up.
+	// call has the note if it was cancelled after that, or if the answer came on an exchange that
+	// its client had hung up.
 	NoteStreamEnded
 	// NoteCutOff: the HTTP body with the response was cut off after complete JSON. Only
 	// package view sets it, since the call has ended by then.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
+	"github.com/mcptap/mcptap/tap/jsonrpc"
 	"github.com/mcptap/mcptap/tap/session"
 )
 
@@ -94,9 +95,9 @@ type Summary struct {
 	Beyond     uint64
 	// Exit is the exit event of the server, zero if there is none.
 	Exit tap.Event
-	// Stderr has the last rows of the server's standard error, if requests without a
-	// response are selected.
-	Stderr []Row
+	// Stderr has the last rows of the server's standard error, and Invalid those of its frames
+	// that are not messages, if requests without a response are selected.
+	Stderr, Invalid []Row
 }
 
 // NewListing returns a Listing of a selection.
@@ -140,8 +141,12 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
 	}
-	if f.Lane == tap.Stderr && l.Pending() {
-		l.sum.addStderr(NewRow(e))
+	switch invalid := f.Lane == tap.ToClient && e.Message.Kind == jsonrpc.Invalid; {
+	case !l.Pending() || !l.inSession(e.Session):
+	case f.Lane == tap.Stderr:
+		l.sum.Stderr = addLast(l.sum.Stderr, NewRow(e))
+	case invalid:
+		l.sum.Invalid = addLast(l.sum.Invalid, NewRow(e))
 	}
 	l.openExchange(e)
 	if l.opt.Calls {
@@ -152,14 +157,15 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 	return l.items, false
 }
 
-// addStderr adds a row unless it is empty: Python may write the end of a line by itself.
-func (s *Summary) addStderr(r Row) {
+// addLast adds a row to the last ones, unless it is empty: Python may write the end of a line by
+// itself.
+func addLast(rows []Row, r Row) []Row {
 	if strings.TrimSpace(r.About) == "" {
-		return
+		return rows
 	}
-	last := lastOf{s.Stderr, lastRows}
+	last := lastOf{rows, lastRows}
 	last.add(r)
-	s.Stderr = last.rows
+	return last.rows
 }
 
 func (l *Listing) addFrame(e *session.Entry) {
@@ -343,9 +349,11 @@ func (l *Listing) forget(n *Node) {
 	}
 }
 
-// Waits reports whether requests without a response are selected and an exchange without
-// a message waits for a response.
-func (l *Listing) Waits() bool { return l.Pending() && len(l.exchanges) > 0 }
+// Waits reports whether requests without a response are selected and there are some that no frame
+// shows: an exchange without a message, or a call that requires input.
+func (l *Listing) Waits() bool {
+	return l.Pending() && (len(l.exchanges) > 0 || l.onlyPending() && len(l.Summary().Unanswered) > 0)
+}
 
 // Summary returns the summary of what has been added.
 func (l *Listing) Summary() Summary {
@@ -361,7 +369,7 @@ func (l *Listing) Summary() Summary {
 		s.Unanswered = append(s.Unanswered, l.exchanges[n])
 	}
 	s.Unanswered = slices.DeleteFunc(s.Unanswered, func(q session.Request) bool {
-		noFrame := q.Waits == session.Ref{} && l.Picks() && !l.opt.Calls // such as a call that requires input
+		noFrame := q.Waits == session.Ref{} && !l.onlyPending() && l.Picks() && !l.opt.Calls // such as a call that requires input
 		return !l.inSession(q.Session) || noFrame
 	})
 	return s

@@ -70,6 +70,11 @@ func (s *Selection) Pending() bool {
 	return s.Filter != nil && strings.Contains(" "+s.Filter.String()+" ", " is:pending ")
 }
 
+// onlyPending reports whether all requests without a response are selected.
+func (s *Selection) onlyPending() bool {
+	return s.Filter != nil && s.Filter.String() == "is:pending" && len(s.Ranges) == 0 && !s.ByLane
+}
+
 // Needs reports whether the filter needs a part of an item.
 func (s *Selection) Needs(n filter.Needs) bool { return s.Filter != nil && s.Filter.Needs().Has(n) }
 
