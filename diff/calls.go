@@ -128,6 +128,39 @@ func (e *engine) compareRequest(p *pair) {
 	w := p.of(p.within(InRequest, InServerRequest), p.a.lane, p.a.ref, p.b.ref)
 	w.part = params
 	e.comparePayload(w, p.a.request, p.b.request)
+	e.compareRetries(p)
+}
+
+// compareRetries compares how input is asked for and given in chains of equal length: the further
+// requests, and the states that connect them (2026-07-28 basic/patterns/mrtr).
+func (e *engine) compareRetries(p *pair) {
+	if len(p.a.retries) == len(p.b.retries) {
+		for i := range p.a.retries {
+			a, b := p.a.retries[i], p.b.retries[i]
+			w := p.of(p.within(InRequest, InServerRequest), p.a.lane, a.ref(), b.ref())
+			w.part = params
+			e.comparePayload(w, a, b)
+		}
+	}
+	w := p.of(InResponse, other(p.a.lane), p.a.ref, p.b.ref)
+	for i := range min(len(p.a.states), len(p.b.states)) {
+		if p.a.states[i] != p.b.states[i] {
+			f := &finding{class: Behaviour, kind: Removed, path: jsontree.Path{jsontree.To("result"), jsontree.To("requestState")}, what: "no longer given"}
+			if p.b.states[i] {
+				f.kind, f.what = Added, "now given"
+			}
+			e.report(w, f)
+			return
+		}
+	}
+	if p.a.stateLost != p.b.stateLost {
+		f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("params"), jsontree.To("requestState")},
+			what: "a further request does not have the state that it was given"}
+		if p.a.stateLost {
+			f.what = "each further request now has the state that it was given"
+		}
+		e.report(p.of(InRequest, p.a.lane, p.a.ref, p.b.ref), f)
+	}
 }
 
 // compareRefs compares the order of messages in a recording.

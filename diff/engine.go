@@ -54,7 +54,7 @@ func (s *Session) Side() Side {
 		Name: s.name, Era: s.facts.Era, Revision: s.revision(), Client: s.facts.Client, Server: s.facts.Server,
 		Frames: s.frames, Calls: uint64(len(s.calls)), Lacks: s.lacking,
 	}
-	side.Era = cmp.Or(side.Era, jsonrpc.EraOf(side.Revision))
+	side.Era = s.era()
 	return side
 }
 
@@ -144,7 +144,7 @@ func (w *where) top() *call {
 
 func newEngine(a, b *Session, opt *Options) *engine {
 	e := &engine{a: a, b: b, opt: opt, revA: a.revision(), revB: b.revision(), timed: &timing{groups: map[uint64]*timedGroup{}}}
-	eraA, eraB := jsonrpc.EraOf(e.revA), jsonrpc.EraOf(e.revB)
+	eraA, eraB := a.era(), b.era()
 	e.cross = eraA != eraB && eraA != "" && eraB != ""
 	return e
 }
@@ -159,6 +159,9 @@ func (s *Session) revision() jsonrpc.Revision {
 	}
 	return s.facts.Requested
 }
+
+// era returns the era of a session.
+func (s *Session) era() jsonrpc.Era { return cmp.Or(s.facts.Era, jsonrpc.EraOf(s.revision())) }
 
 // run compares the sessions and returns the pairs of calls.
 func (e *engine) run() ([]*pair, error) {
@@ -250,6 +253,16 @@ func (e *engine) comparePayload(w *where, a, b payload) {
 			what = "duplicate names: " + y
 		}
 		e.report(w, &finding{class: Behaviour, kind: Changed, path: path, what: what})
+	}
+	if x, y := a.oddity().remark, b.oddity().remark; x != y && !e.oneDialect() {
+		f := &finding{class: Behaviour, kind: Changed, path: path, what: "the message has an error: " + y}
+		switch {
+		case y == "":
+			f.what = "the message no longer has an error: " + x
+		case w.by == tap.ToClient:
+			f.class, f.reason = Breaking, "clients may refuse it"
+		}
+		e.report(w, f)
 	}
 	switch {
 	case e.err != nil || a.there == b.there && !a.large && !b.large && a.value == b.value && a.spelled == b.spelled:

@@ -27,6 +27,16 @@ type traffic map[int]session.Ref
 // maxTraffic is the maximum number of kinds of exchanges, and of statuses.
 const maxTraffic = 64
 
+// refusal returns the status with which all exchanges were refused, 0 if there is none or several.
+func (t traffic) refusal() int {
+	for status := range t {
+		if len(t) == 1 && status >= 400 {
+			return status
+		}
+	}
+	return 0
+}
+
 // An exchange is an HTTP exchange that is open.
 type exchange struct {
 	calls []*call
@@ -54,7 +64,7 @@ func (s *Session) event(entry *session.Entry) {
 		}
 		s.headers.add("response", e.Header)
 		for _, u := range s.exchange(f.Exchange).calls {
-			u.http = e.Status
+			u.http, u.media = e.Status, mediaType(e.Header)
 		}
 	case tap.EventEnd:
 		s.over(f, s.exchange(f.Exchange), entry.Status())
@@ -99,13 +109,27 @@ func (s *Session) exchange(number uint64) *exchange {
 	return x
 }
 
+// resumes is the kind of an exchange that resumes a stream.
+const resumes = "the GET that resumes a stream"
+
+// mediaType returns the media type of a body, "none" if the head does not name one.
+func mediaType(fields [][2]string) string {
+	for _, f := range fields {
+		if strings.EqualFold(f[0], "Content-Type") {
+			name, _, _ := strings.Cut(f[1], ";")
+			return strings.ToLower(strings.TrimSpace(bounded(name)))
+		}
+	}
+	return "none"
+}
+
 // streamKind returns the kind of an exchange without a message of the client.
 func streamKind(e *tap.Event) string {
 	switch e.Method {
 	case "GET":
 		for _, field := range e.Header {
 			if strings.EqualFold(field[0], "Last-Event-ID") {
-				return "the GET that resumes a stream"
+				return resumes
 			}
 		}
 		return "the GET of a stream"
@@ -235,13 +259,33 @@ var statusPath = jsontree.Path{jsontree.To("http"), jsontree.To("status")}
 // compareHTTP compares the HTTP statuses of the responses, if both sides have one.
 func (e *engine) compareHTTP(p *pair) {
 	a, b := p.a.http, p.b.http
-	if a == b || a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
+	if a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
+		return
+	}
+	e.compareMedia(p)
+	if a == b {
 		return
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: statusPath,
 		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
 		f.expected("2026-07-28 gives errors a status of their own", pageHTTP)
+	}
+	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
+}
+
+// compareMedia compares the media types of the bodies with the responses. A client must support
+// both that a server may choose (2025-11-25 basic/transports).
+func (e *engine) compareMedia(p *pair) {
+	supported := func(media string) bool { return media == "application/json" || media == "text/event-stream" }
+	a, b := p.a.media, p.b.media
+	if a == b || supported(a) && supported(b) || !p.a.answered() {
+		return
+	}
+	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("content-type")}, old: a, new: b,
+		what: "the media type of the response changed"}
+	if supported(a) {
+		f.class, f.reason = Breaking, "clients refuse it"
 	}
 	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
@@ -267,7 +311,14 @@ func (e *engine) compareTraffic() {
 		}
 	}
 	for _, kind := range sortedKeys(e.a.traffic) {
-		if a, b := e.a.traffic[kind], e.b.traffic[kind]; b != nil {
+		a, b := e.a.traffic[kind], e.b.traffic[kind]
+		from, to := a.refusal(), b.refusal()
+		switch {
+		case b == nil:
+		case from != 0 && to != 0 && from != to:
+			e.report(&where{in: InSession, by: tap.ToClient, refA: a[from], refB: b[to]}, &finding{class: Behaviour, kind: Changed,
+				path: statusPath, what: fmt.Sprintf("%s is refused with HTTP %d instead of %d", kind, to, from)})
+		default:
 			refused(Added, kind, " is refused with HTTP %d", b, a)
 			refused(Removed, kind, " is no longer refused with HTTP %d", a, b)
 		}

@@ -274,3 +274,61 @@ func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestMediaType: a body of a type that clients refuse is not a response for them.
+func TestMediaType(t *testing.T) {
+	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}`
+	side := func(media string) []tap.Frame {
+		frames := exchanged(t, "2025-11-25", call+` 200 {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+		for i := range frames {
+			if e, err := tap.ParseEvent(frames[i].Raw); err == nil && frames[i].Lane == tap.Lifecycle && e.Name == tap.EventResponse && media != "" {
+				e.Header = append(e.Header, [2]string{"Content-Type", media})
+				frames[i].Raw = e.Encode()
+			}
+		}
+		return frames
+	}
+	for _, c := range []struct {
+		a, b string
+		want Class
+	}{
+		{"application/json", "text/event-stream; charset=utf-8", 0},
+		{"application/json", "Application/JSON; charset=utf-8", 0},
+		{"application/json", "text/plain", Breaking},
+		{"application/json", "", Breaking},
+		{"text/plain", "application/json", Behaviour},
+		{"", "", 0},
+	} {
+		r := compare(t, side(c.a), side(c.b), Options{})
+		if n := len(r.Differences); (n > 0) != (c.want > 0) || n > 0 && r.Differences[0].Class != c.want {
+			t.Errorf("%q and %q:\n%s", c.a, c.b, told(r))
+		}
+	}
+}
+
+// TestRefusedOtherwise: a stream that is refused with another status is one difference.
+func TestRefusedOtherwise(t *testing.T) {
+	r := compare(t, exchanged(t, "2025-11-25", "GET 405"), exchanged(t, "2025-11-25", "GET 404"), Options{})
+	if len(r.Differences) != 1 || r.Differences[0].Class != Behaviour || !strings.Contains(r.Differences[0].What, "refused with HTTP 404 instead of 405") {
+		t.Errorf("told:\n%s", told(r))
+	}
+}
+
+// TestResumedStreams: the event store of the TypeScript SDK sends the empty event that began a
+// stream again as {}, which is no message.
+func TestResumedStreams(t *testing.T) {
+	side := func(text string) []tap.Frame {
+		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 7}
+		c.event(7, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: [][2]string{{"Last-Event-ID", "e1"}}})
+		c.event(7, tap.Event{Name: tap.EventResponse, Status: 200})
+		if text != "" {
+			c.frame(7, tap.ToClient, tap.FormEvent, []byte("id: e2\ndata: "+text+"\n\n"))
+		}
+		return c.frames
+	}
+	for text, want := range map[string]int{"{}": 0, "{}x": 1} {
+		if r := compare(t, side(""), side(text), Options{}); len(r.Differences) != want {
+			t.Errorf("%s:\n%s", text, told(r))
+		}
+	}
+}

@@ -181,7 +181,7 @@ var fewestFirst = [...]int{1, 2, 4, 3, 5, 6, 7}
 func (d *Difference) presets(all *[presetCount]*preset) []string {
 	a, errA := jsontree.Parse([]byte(d.Old))
 	b, errB := jsontree.Parse([]byte(d.New))
-	if d.Kind != Changed || d.In == InSession && d.Path == "$.revision" || errA != nil || errB != nil || d.OldSize > len(d.Old) || d.NewSize > len(d.New) {
+	if d.Kind != Changed || (d.In == InSession && d.Path == "$.revision" || strings.Contains(d.Path, "protocolVersion")) || errA != nil || errB != nil || d.OldSize > len(d.Old) || d.NewSize > len(d.New) {
 		return nil
 	}
 	for _, set := range fewestFirst {

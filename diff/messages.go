@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func (s *Session) begin(a *arrived) {
 		s.early[string(a.m.ID)] = u
 	}
 	if u.lane == tap.ToServer {
-		s.asked = p.Message.Seq
+		s.asked, s.firstly = p.Message.Seq, cmp.Or(s.firstly, p.Message)
 		s.open++
 	}
 	if parent := s.byRef[p.Parent]; parent != nil {
@@ -111,7 +112,10 @@ func (s *Session) answersEarly(a *arrived) bool {
 func (s *Session) retry(a *arrived, u *call) {
 	u.exchange = a.p.Exchange
 	s.carried(u)
-	_, v := s.payload(a, params, u.method)
+	again, v := s.payload(a, params, u.method)
+	if a.p.Method == u.method && len(u.retries) < session.MaxCallRefs { // not a poll of a task
+		u.retries = append(u.retries, again)
+	}
 	for key, answer := range v.Get("inputResponses").All() {
 		if q := u.openQuestion(key); q != nil {
 			q.answer = s.inside(a, params, answer, jsontree.To("inputResponses"), jsontree.To(key))
@@ -143,6 +147,9 @@ func (s *Session) interim(a *arrived, u *call) {
 	switch {
 	case a.m.ResultType == "input_required":
 		u.status = session.CallInputRequired
+		if len(u.states) < session.MaxCallRefs {
+			u.states = append(u.states, v.Get("requestState").Exists())
+		}
 		u.wait(a.p.At, 1)
 	case u.task != nil || a.p.Method != u.method:
 	case a.m.ResultType == "task":
@@ -251,6 +258,9 @@ func (s *Session) note(a *arrived, u *call) {
 	var v jsontree.Value
 	n.payload, v = s.payload(a, p, n.method)
 	invalid := a.m.Kind == jsonrpc.Invalid
+	if invalid && a.p.Exchange != 0 && s.exchange(a.p.Exchange).kind == resumes && string(bytes.TrimSpace(jsonrpc.Payload(a.f))) == "{}" {
+		return // so the event store of the TypeScript SDK sends the empty event again that began a stream
+	}
 	if a.p.Exchange != 0 && a.p.Lane == tap.ToServer && !invalid {
 		kind := "the POST of an answer"
 		if a.m.Kind == jsonrpc.Notification {
@@ -308,6 +318,7 @@ func (s *Session) settle(c *session.Call) {
 	}
 	u.status = c.Status
 	u.probe = c.Notes&session.NoteProbe != 0
+	u.stateLost = c.Notes&session.NoteStateLost != 0
 	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled()
 	if !c.Status.Settled() {
 		return

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
@@ -110,7 +111,7 @@ var greetingMembers = map[string]bool{
 
 func (e *engine) document(s *Session) document {
 	o := &s.opening
-	if u := o.initialize; u != nil && jsonrpc.EraOf(s.revision()) != jsonrpc.Modern {
+	if u := o.initialize; u != nil && s.era() != jsonrpc.Modern {
 		in, out, answer, worked := e.value(&u.request), e.value(&u.answer), u.answer.ref(), u.worked()
 		client, info := either(in, "clientInfo", "client"), either(out, "serverInfo", "server")
 		return document{
@@ -179,6 +180,9 @@ func (e *engine) compareOpening() {
 
 // compareRevisions compares the negotiated revisions.
 func (e *engine) compareRevisions() {
+	if e.compareNames() {
+		return
+	}
 	if e.revA == e.revB || e.revA == "" || e.revB == "" {
 		return
 	}
@@ -195,6 +199,40 @@ func (e *engine) compareRevisions() {
 		f.page = pageVersioning
 	}
 	e.report(w, f)
+}
+
+// compareNames compares whether the sides of two handshakes name revisions that can be one, and
+// reports whether they differ in that.
+func (e *engine) compareNames() (differ bool) {
+	a, b := e.a.opening.initialize, e.b.opening.initialize
+	if a == nil || b == nil || e.cross || e.a.facts.Dialect != "" || e.b.facts.Dialect != "" {
+		return false
+	}
+	named := func(v jsontree.Value) bool {
+		_, err := time.Parse(time.DateOnly, v.Text())
+		return err == nil
+	}
+	compare := func(by tap.Lane, x, y payload, who string) {
+		v, w := e.value(&x).Get("protocolVersion"), e.value(&y).Get("protocolVersion")
+		if named(v) == named(w) || e.err != nil {
+			return
+		}
+		f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To(x.part.String()), jsontree.To("protocolVersion")}, a: v, b: w,
+			what: "the " + who + " now names a revision"}
+		if !named(w) {
+			f.what = "the " + who + " names no known revision"
+			if by == tap.ToClient {
+				f.class, f.reason = Breaking, "clients end the session"
+			}
+		}
+		differ = true
+		e.report(&where{in: InSession, part: x.part, by: by, refA: x.ref(), refB: y.ref()}, f)
+	}
+	compare(tap.ToServer, a.request, b.request, "client")
+	if a.worked() && b.worked() {
+		compare(tap.ToClient, a.answer, b.answer, "server")
+	}
+	return differ
 }
 
 // Interests are the notifications that a client requests, in the way of its era.
@@ -245,7 +283,7 @@ func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 // to those that belong to no call.
 func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *interests {
 	x := &interests{levels: map[string]*call{}, resources: map[string]*call{}}
-	modern := jsonrpc.EraOf(s.revision()) == jsonrpc.Modern
+	modern := s.era() == jsonrpc.Modern
 	if modern {
 		x.levels = s.opening.levels
 	}

@@ -69,6 +69,14 @@ func TestOpening(t *testing.T) {
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}
 		b< {"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour changed session $.revision"},
 		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
+		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}
+		b< {"protocolVersion":"none","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
+			"breaking changed session $.result.protocolVersion the server names no known revision"},
+		{`a> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
+		b> initialize {"capabilities":{},"clientInfo":{"name":"c","version":"1"}}
+		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
+			"behaviour changed session $.params.protocolVersion the client names no known revision"},
+		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"},"instructions":"Be kind."}
 		b< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"2"},"instructions":"Be quick."}`,
 			"cosmetic changed session $.server.info.version the server has another version\nbehaviour changed session $.server.instructions"},

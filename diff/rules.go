@@ -15,13 +15,13 @@ const metaPrefix = "io.modelcontextprotocol/"
 // neverMeta are the members of _meta whose values are not compared.
 var neverMeta = map[string]bool{
 	"progressToken": true, "traceparent": true, "tracestate": true, "baggage": true,
-	metaPrefix + "protocolVersion": true, metaPrefix + "subscriptionId": true, metaPrefix + "related-task": true,
+	metaPrefix + "subscriptionId": true, metaPrefix + "related-task": true,
 }
 
 // usualMeta are the members of _meta that a side repeats in each message. They count if
 // they differ from their first value in the session.
 var usualMeta = map[string]bool{
-	metaPrefix + "clientInfo": true, metaPrefix + "clientCapabilities": true, metaPrefix + "serverInfo": true,
+	metaPrefix + "protocolVersion": true, metaPrefix + "clientInfo": true, metaPrefix + "clientCapabilities": true, metaPrefix + "serverInfo": true,
 }
 
 // neverMember reports whether the value of a member of params, a result or an error is not

@@ -48,6 +48,7 @@ type Session struct {
 	left    bool
 	words   map[string]string // methods and names, to share them
 	asked   uint64            // the frame of the client's latest request
+	firstly session.Ref       // the client's first request
 	open    int               // calls of the client without a response
 	large   int               // messages that are too large to be parsed
 	frames  uint64
@@ -159,6 +160,7 @@ type payload struct {
 type oddity struct {
 	within jsontree.Path // leads from the member to the value
 	twice  string        // duplicate members of the message itself
+	remark string        // what is wrong with its member jsonrpc
 	size   int64         // of a large one
 }
 
@@ -191,8 +193,14 @@ const outlineDepth = 2
 // payload reads a member of the message.
 func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.Value) {
 	x := s.at(a.p.Message, p)
-	if len(a.m.DuplicateKeys) > 0 {
-		x.odd = &oddity{twice: s.word(bounded(strings.Join(a.m.DuplicateKeys, ", ")))}
+	remark := ""
+	for _, r := range strings.Split(a.m.Reason, "; ") {
+		if a.m.Kind != jsonrpc.Invalid && strings.Contains(r, "jsonrpc") {
+			remark = r
+		}
+	}
+	if len(a.m.DuplicateKeys) > 0 || remark != "" {
+		x.odd = &oddity{twice: s.word(bounded(strings.Join(a.m.DuplicateKeys, ", "))), remark: s.word(remark)}
 	}
 	raw := p.of(a.m)
 	if raw == nil {
@@ -211,7 +219,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	}
 	x.value, x.spelled = s.bare(p, method, v)
 	if x.odd != nil {
-		x.spelled = jsontree.Mix(x.spelled, jsontree.HashString(x.odd.twice))
+		x.spelled = jsontree.Mix(jsontree.Mix(x.spelled, jsontree.HashString(x.odd.twice)), jsontree.HashString(x.odd.remark))
 	}
 	return x, v
 }
@@ -338,11 +346,14 @@ type call struct {
 	cancel          *note
 	exchange        uint64
 	http            int           // the status
+	media           string        // the media type of the response
 	at, end         time.Duration // since the start of the recording
 	own, since      time.Duration // see wait
 	waits           int
 	cursor, next    uint64    // hashes of the cursor in the request and in the result
 	pages           []payload // the results of further pages
+	retries         []payload // the params of further requests, which carry input
+	states          []bool    // whether the results that ask for input have a requestState
 	broken          *call     // the page after these, if it failed
 	task            *payload  // the first state of the task, nil if it is none
 	lane            tap.Lane
@@ -351,6 +362,7 @@ type call struct {
 	failed          bool // the result has isError
 	elsewhere       bool // the response came on another exchange, so http means nothing
 	refused         bool // the status alone is the response
+	stateLost       bool // a retry does not have the requestState of the result
 	hungUp          bool // the client closed its stream
 	brokenOff       bool // its exchange ended otherwise
 	embedded        bool // it was asked in a result

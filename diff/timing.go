@@ -104,7 +104,7 @@ func (e *engine) compareEach(g *timedGroup) {
 func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string) {
 	w := p.of(InResponse, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref(), p.b.answer.ref())
 	f := &finding{class: Timing, kind: kind, path: jsontree.Path{jsontree.To("time")}, what: what, slow: &slowness{a, b}}
-	if p.a.method == "initialize" {
+	if p.a.ref == e.a.firstly || p.b.ref == e.b.firstly {
 		f.reason = "includes the start of the server"
 	}
 	e.report(w, f)
