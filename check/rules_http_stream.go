@@ -135,9 +135,9 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-48", Class: "client-breaking", In: "A-E", Side: "server", Transport: "http",
-		Text:   "An event stream is ill-formed: data that is not a message, or a message in an event that is not named message.",
+		Text:   "An event stream is ill-formed: data that is not a message, a message in an event that is not named message, or no blank line after the last event.",
 		Source: "WHATWG HTML 9.2.6; observed: the TypeScript SDK ignores events with another name",
-		Fix:    "Send each message as one event without a name or named message.",
+		Fix:    "Send each message as one event without a name or named message, with a blank line after it.",
 		New:    eventForm,
 	},
 	{
@@ -477,6 +477,9 @@ func endpointEvent(judge func(e *tap.ServerSentEvent, s *Session, v *Verdict)) f
 // eventForm judges http-48.
 func eventForm(s *Session) Hooks {
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
+		if e.Event.Name == tap.EventEnd && strings.Contains(e.Event.Error, tap.EndWithinEvent) {
+			v.Violate("", "", "no blank line after the last event, so clients ignore it")
+		}
 		if e.Frame.Form != tap.FormEvent || e.Frame.Lane != tap.ToClient {
 			return
 		}

@@ -116,6 +116,11 @@ const (
 	EventEnd        = "end"        // an exchange is over
 )
 
+// EndWithinEvent is what [Event].Error of an [EventEnd] contains if an event stream ended
+// properly, but its last event has no blank line: clients ignore such an event (WHATWG HTML,
+// server-sent events, "interpreting an event stream").
+const EndWithinEvent = "the response ended within an event"
+
 // Encode returns the event as one JSON object without a newline.
 func (e Event) Encode() []byte {
 	b, err := json.Marshal(e)

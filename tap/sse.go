@@ -70,6 +70,9 @@ func (s *SSESplitter) Next(chunk []byte) (n int, cut Cut) {
 	return n, s.part(n)
 }
 
+// Blank reports whether the current unit ends with a blank line that a \n may follow.
+func (s *SSESplitter) Blank() bool { return s.cr == crBlank }
+
 // blank ends the unit with the blank line whose end begins at window[n].
 func (s *SSESplitter) blank(window []byte, n int) (int, Cut) {
 	switch {

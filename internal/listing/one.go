@@ -433,7 +433,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.Responses[p.Request.Index] = p
 				pending--
-				body = body || f.Form == tap.FormBody && f.Exchange == exchange
+				body = body || view.MayBeCut(&f) && f.Exchange == exchange
 			}
 		}
 		if next.Event.Name == tap.EventExit && pending > 0 {

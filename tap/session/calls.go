@@ -367,7 +367,7 @@ const (
 	// call has the note if it was cancelled after that, or if the answer came on an exchange that
 	// its client had hung up.
 	NoteStreamEnded
-	// NoteCutOff: the HTTP body with the response was cut off after complete JSON. Only
+	// NoteCutOff: the HTTP body or event with the response was cut off after complete JSON. Only
 	// package view sets it, since the call has ended by then.
 	NoteCutOff
 	// NoteNoMessage: it was answered with status 200 and a body that is empty or carries no

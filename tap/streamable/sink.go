@@ -27,7 +27,8 @@ type sink struct {
 	// decoded.
 	bytes bool
 
-	open bool // a frame has begun
+	open  bool   // a frame has begun
+	event []byte // the beginning of the current event
 }
 
 // newSink returns a sink for the body after a head.
@@ -164,7 +165,16 @@ func (s *sink) content(p []byte, last bool) {
 // asBytes records bytes that could not be decoded.
 func (s *sink) asBytes(p []byte) { s.rec.Piece(s.ex.n, s.lane, tap.FormBytes, p, true) }
 
+// maxEventBegin is how much of an event is kept, to see whether it has data.
+const maxEventBegin = 256
+
 func (s *sink) piece(p []byte, end bool) {
+	if !s.open {
+		s.event = s.event[:0]
+	}
+	if s.events != nil && len(s.event) < maxEventBegin {
+		s.event = append(s.event, p[:min(len(p), maxEventBegin-len(s.event))]...)
+	}
 	s.open = !end
 	s.rec.Piece(s.ex.n, s.lane, s.form, p, end)
 }
@@ -189,5 +199,8 @@ func (s *sink) close(complete bool) {
 		}
 	}
 	s.closeChain()
+	if complete && s.open && s.events != nil && !s.events.Blank() && tap.ParseServerSentEvent(s.event).Data != nil {
+		s.side.note(tap.EndWithinEvent)
+	}
 	s.endFrame()
 }

@@ -54,7 +54,7 @@ type Node struct {
 	response jsonrpc.Kind
 	result   string // a preview of the latest response
 	http     string // its Row.HTTP
-	body     uint64 // the exchange whose body is the response, 0 for none
+	body     uint64 // the exchange whose end may cut off the response, 0 for none
 }
 
 // Title returns the title of the call, or of the row outside calls.

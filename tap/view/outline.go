@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -108,9 +109,17 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	return o.out
 }
 
+// MayBeCut reports whether a frame with a response is complete for its client only if the exchange
+// does not end within it: it is a body, or an event without its blank line.
+func MayBeCut(f *tap.Frame) bool {
+	end := f.Raw[len(bytes.TrimRight(f.Raw, "\r\n")):]
+	lines := len(bytes.ReplaceAll(end, []byte("\r\n"), []byte("\n")))
+	return f.Form == tap.FormBody || f.Form == tap.FormEvent && lines < 2
+}
+
 // CutsOff reports whether an event is the end of an exchange whose response was cut off.
 func CutsOff(e *tap.Event) bool {
-	return e.Name == tap.EventEnd && e.By != "client" && strings.Contains(e.Error, " within the response")
+	return e.Name == tap.EventEnd && e.By != "client" && (strings.Contains(e.Error, " within the response") || strings.Contains(e.Error, tap.EndWithinEvent))
 }
 
 // notable reports whether a frame without a message is shown among calls. Events of the run
@@ -174,7 +183,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.response, n.result, n.http = p.Kind, l.Preview, l.HTTP
-		if n.body = 0; r.Frame.Form == tap.FormBody {
+		if n.body = 0; MayBeCut(r.Frame) {
 			n.body = r.Frame.Exchange
 		}
 	}
