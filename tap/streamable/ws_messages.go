@@ -24,6 +24,7 @@ type wsMessages struct {
 	late []wsControl // control frames that wait for the end of the message
 	saw  bool        // whether a close frame was seen
 	note func(string)
+	from string // side that sends the messages
 }
 
 type wsControl struct {
@@ -81,5 +82,11 @@ func (m *wsMessages) endControl(form tap.Form) {
 	m.ctl = m.ctl[:0]
 }
 
-// close ends an incomplete message.
-func (m *wsMessages) close() { m.turnRaw() }
+// close ends an incomplete message. The receiver got no message, but its frame may look like
+// one, so the end of the exchange names it.
+func (m *wsMessages) close() {
+	if m.open {
+		m.note("the last WebSocket message from the " + m.from + " is incomplete")
+	}
+	m.turnRaw()
+}

@@ -155,6 +155,48 @@ func TestSocketRecordsAtOnce(t *testing.T) {
 	}
 }
 
+// A message that breaks off, however the connection ends, is reported as incomplete.
+func TestSocketBreaksOff(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	fragment := wsFrameBytes(opText, []byte(message), nil)
+	compressed := newDeflated(t).message(t, []byte(message))
+	for name, tc := range map[string]struct {
+		wire  []byte
+		want  []string
+		whole bool
+	}{
+		"fragment":        {fragment, []string{"text " + message}, false},
+		"part of a frame": {wsFrameBytes(0x80|opText, []byte(message+" "), nil)[:2+len(message)], []string{"text " + message}, false},
+		"compressed":      {wsFrameBytes(0x40|opText, compressed, nil), []string{"text " + message}, false},
+		"close frame": {append(bytes.Clone(fragment), wsFrameBytes(0x80|opClose, nil, nil)...),
+			[]string{"text " + message, "close "}, false},
+		"fragment out of place": {append(bytes.Clone(fragment), wsFrameBytes(opText, nil, nil)...),
+			[]string{"text " + message}, false},
+		"message":        {wsFrameBytes(0x80|opText, []byte(message), nil), []string{"text " + message}, true},
+		"part of a head": {append(wsFrameBytes(0x80|opText, []byte(message), nil), 0x81), []string{"text " + message}, true},
+		"empty fragment": {wsFrameBytes(opText, nil, nil), nil, true}, // no frame was recorded
+	} {
+		for way, cut := range ways {
+			for _, by := range []string{byClient, byServer} {
+				l := socket(t, cut(0), "permessage-deflate")
+				l.server(tc.wire)
+				l.end(by, true)
+				wantMessages(t, l.rec.messages(tap.ToClient), tc.want)
+				e := l.lastEnd(t)
+				if strings.Contains(e.Error, "the last WebSocket message from the server is incomplete") == tc.whole {
+					t.Errorf("%s, %s, by the %s: ended with %q", name, way, by, e.Error)
+				}
+			}
+		}
+	}
+	l := socket(t, ways["whole"](0), "")
+	l.client(fragment)
+	l.end(byClient, true)
+	if e := l.lastEnd(t); !strings.Contains(e.Error, "the last WebSocket message from the client is incomplete") {
+		t.Errorf("ended with %q", e.Error)
+	}
+}
+
 // Control frames within a message are recorded after it, up to a number.
 func TestSocketLongMessageInFragments(t *testing.T) {
 	l := socket(t, func(n int) int { return min(n, 60_000) }, "")
