@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -43,5 +44,16 @@ func TestGiveWay(t *testing.T) {
 		if got := niceValue(t, id); got != want {
 			t.Errorf("a thread has the nice value %d, want %d", got, want)
 		}
+	}
+}
+
+// The documented space is what the queue needs to be a file: its beginning and the reserve.
+func TestDocumentedReserve(t *testing.T) {
+	blockSize, _ := queueGeometry(defaultQueue)
+	need := diskReserve + queueBytes(blockSize, firstBlocks)
+	want := fmt.Sprintf("less than about %d MiB free on the disk", (need+1<<19)>>20)
+	doc, err := os.ReadFile("../docs/transparency.md")
+	if err != nil || !strings.Contains(string(doc), want) {
+		t.Errorf("docs/transparency.md lacks %q (%v)", want, err)
 	}
 }

@@ -21,6 +21,7 @@ type chunkState uint8
 
 const (
 	chunkSize    chunkState = iota // digits of a size
+	chunkSpace                     // white space between a size and an extension
 	chunkExt                       // rest of the size line
 	chunkSizeLF                    // LF of the size line
 	chunkData                      // content
@@ -82,7 +83,7 @@ func (b *bodyCut) content(p []byte) int {
 
 func (b *bodyCut) chunked(p []byte) (n int, part bodyPart, done bool, err error) {
 	switch b.state {
-	case chunkSize, chunkExt, chunkSizeLF:
+	case chunkSize, chunkSpace, chunkExt, chunkSizeLF:
 		n, err = b.sizeLine(p)
 		return n, partSize, false, err
 	case chunkData:
@@ -129,6 +130,10 @@ func (b *bodyCut) sizeLine(p []byte) (n int, err error) {
 			b.size = b.size<<4 | uint64(hexDigit(c))
 		case b.digits == 0:
 			return n, errChunkSize
+		case b.state <= chunkSpace && (c == ' ' || c == '\t'): // RFC 9112, 7.1.1
+			b.state = chunkSpace
+		case b.strict && b.state == chunkSpace && c != ';':
+			return n, errChunkLine
 		case c == '\n':
 			if b.strict && b.state != chunkSizeLF {
 				return n, errChunkLine

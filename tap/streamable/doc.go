@@ -84,8 +84,9 @@
 // (interim ones too), rewrite, hang_up if the client ends its connection while the response
 // is due, and end. Bodies are frames without their codings,
 // server-sent events are frames, and so are the messages of a WebSocket, unmasked,
-// decompressed and defragmented. A fragmented message is recorded when it is complete, up
-// to 1 MiB: control frames between its fragments are recorded before it.
+// decompressed and defragmented. What is forwarded of a body or a message is recorded at
+// once, so control frames between the fragments of a message are recorded after it. If a
+// message breaks off, the end of its exchange reports that it is incomplete.
 //
 // A body with an unknown coding, or whose bytes do not have its coding, is recorded as it
 // crossed. If decoding fails later, or the body decodes to 200 times its size, the rest is

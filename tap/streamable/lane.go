@@ -71,7 +71,11 @@ func (l *lane) unread(p []byte) {
 func (l *lane) newSocket(fresh bool) {
 	tr, ex, s := l.traffic, l.ex, l.side()
 	s.socket = true
-	l.ws = &wsCut{out: wsMessages{note: s.note, record: func(form tap.Form, p []byte, end bool) {
+	from := byServer
+	if l.name == tap.ToServer {
+		from = byClient
+	}
+	l.ws = &wsCut{out: wsMessages{note: s.note, from: from, record: func(form tap.Form, p []byte, end bool) {
 		tr.rec.Piece(ex.n, l.name, form, p, end)
 		if form == tap.FormClose {
 			tr.mu.Lock()

@@ -177,7 +177,7 @@ func (w *wsCut) begin() error {
 		if f.rsv != 0 && !f.deflated {
 			form = tap.FormBytes // an unknown extension
 		}
-		w.out.begin(form, f.fin)
+		w.out.begin(form)
 		if f.deflated {
 			w.inflate.begin()
 		}
@@ -231,6 +231,7 @@ func (w *wsCut) end() {
 // close records the rest of a message without an end.
 func (w *wsCut) close() {
 	if w.inflate != nil {
+		w.inflate.flush(&w.out)
 		w.inflate.close()
 	}
 	w.out.close()

@@ -122,6 +122,13 @@ func (i *inflate) remember(b []byte) {
 	i.window = append(i.window, b...)
 }
 
+// flush records what can be decoded of an incomplete message.
+func (i *inflate) flush(out *wsMessages) {
+	if i.dec != nil {
+		_ = i.dec.finish(func(b []byte) { out.data(b, false) }) // fails: the end is missing
+	}
+}
+
 func (i *inflate) close() {
 	if i.dec != nil {
 		i.dec.close()

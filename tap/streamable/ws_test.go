@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,7 @@ func TestSocketMessages(t *testing.T) {
 			}
 			size := []int{0, 1, 125, 126, 127, 70_000}[r.IntN(6)]
 			payload := text(size)
+			var late []string // control frames within the message
 			for {
 				n := len(payload)
 				if r.IntN(2) == 0 {
@@ -110,10 +112,15 @@ func TestSocketMessages(t *testing.T) {
 				}
 				if r.IntN(3) == 0 {
 					wire = append(wire, wsFrameBytes(0x80|opPing, []byte("still?"), mask)...)
-					want = append(want, "ping still?")
+					if len(payload) == size { // nothing of the message was recorded
+						want = append(want, "ping still?")
+					} else {
+						late = append(late, "ping still?")
+					}
 				}
 			}
 			want = append(want, form.String()+" "+string(text(size)))
+			want = append(want, late...)
 		}
 		before := len(l.toUp)
 		l.client(wire)
@@ -124,11 +131,76 @@ func TestSocketMessages(t *testing.T) {
 	}
 }
 
-// A message in fragments is held until its end, up to a bound. Beyond it the
-// control frames within it are recorded behind it.
+// What is forwarded of a message is recorded at once, so that it outlives a killed tap.
+func TestSocketRecordsAtOnce(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	compressed := string(newDeflated(t).message(t, []byte(message)))
+	for name, wire := range map[string][]byte{
+		"fragment":          wsFrameBytes(opText, []byte(message), []byte("mask")),
+		"part of a frame":   wsFrameBytes(0x80|opText, []byte(message+"\n"), nil)[:2+len(message)],
+		"part of the third": wsFrameBytes(0, []byte(message[20:]+"\n"), nil)[:2+len(message)-20],
+		"compressed":        wsFrameBytes(0x40|opText, []byte(compressed+string(flushed)), nil),
+	} {
+		for way, cut := range ways {
+			l := socket(t, cut(0), "permessage-deflate")
+			if name == "part of the third" {
+				l.server(wsFrameBytes(opText, []byte(message[:10]), nil))
+				l.server(wsFrameBytes(0, []byte(message[10:20]), nil))
+			}
+			l.server(wire)
+			if got := l.rec.messages(tap.ToClient); len(got) != 1 || got[0] != "text "+message+" (unended)" {
+				t.Errorf("%s, %s: recorded %q", name, way, got)
+			}
+		}
+	}
+}
+
+// A message that breaks off, however the connection ends, is reported as incomplete.
+func TestSocketBreaksOff(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	fragment := wsFrameBytes(opText, []byte(message), nil)
+	compressed := newDeflated(t).message(t, []byte(message))
+	for name, tc := range map[string]struct {
+		wire  []byte
+		want  []string
+		whole bool
+	}{
+		"fragment":        {fragment, []string{"text " + message}, false},
+		"part of a frame": {wsFrameBytes(0x80|opText, []byte(message+" "), nil)[:2+len(message)], []string{"text " + message}, false},
+		"compressed":      {wsFrameBytes(0x40|opText, compressed, nil), []string{"text " + message}, false},
+		"close frame": {append(bytes.Clone(fragment), wsFrameBytes(0x80|opClose, nil, nil)...),
+			[]string{"text " + message, "close "}, false},
+		"fragment out of place": {append(bytes.Clone(fragment), wsFrameBytes(opText, nil, nil)...),
+			[]string{"text " + message}, false},
+		"message":        {wsFrameBytes(0x80|opText, []byte(message), nil), []string{"text " + message}, true},
+		"part of a head": {append(wsFrameBytes(0x80|opText, []byte(message), nil), 0x81), []string{"text " + message}, true},
+		"empty fragment": {wsFrameBytes(opText, nil, nil), nil, true}, // no frame was recorded
+	} {
+		for way, cut := range ways {
+			for _, by := range []string{byClient, byServer} {
+				l := socket(t, cut(0), "permessage-deflate")
+				l.server(tc.wire)
+				l.end(by, true)
+				wantMessages(t, l.rec.messages(tap.ToClient), tc.want)
+				e := l.lastEnd(t)
+				if strings.Contains(e.Error, "the last WebSocket message from the server is incomplete") == tc.whole {
+					t.Errorf("%s, %s, by the %s: ended with %q", name, way, by, e.Error)
+				}
+			}
+		}
+	}
+	l := socket(t, ways["whole"](0), "")
+	l.client(fragment)
+	l.end(byClient, true)
+	if e := l.lastEnd(t); !strings.Contains(e.Error, "the last WebSocket message from the client is incomplete") {
+		t.Errorf("ended with %q", e.Error)
+	}
+}
+
+// Control frames within a message are recorded after it, up to a number.
 func TestSocketLongMessageInFragments(t *testing.T) {
 	l := socket(t, func(n int) int { return min(n, 60_000) }, "")
-	part := text(maxHeldMessage/2 + 1)
+	part := text(tap.PartSize/2 + 1)
 	var wire []byte
 	wire = append(wire, wsFrameBytes(opText, part, nil)...)
 	wire = append(wire, wsFrameBytes(0x80|opPing, []byte("1"), nil)...)
@@ -141,8 +213,8 @@ func TestSocketLongMessageInFragments(t *testing.T) {
 	wire = append(wire, wsFrameBytes(0x80, nil, nil)...)
 	l.server(wire)
 	got := l.rec.messages(tap.ToClient)
-	want := []string{"ping 1", "text " + strings.Repeat(string(part), 3), "pong 2"}
-	for range maxLate - 1 {
+	want := []string{"text " + strings.Repeat(string(part), 3), "ping 1", "pong 2"}
+	for range maxLate - 2 {
 		want = append(want, "ping ")
 	}
 	wantMessages(t, got, want)
@@ -189,6 +261,7 @@ func TestSocketDeflate(t *testing.T) {
 		d := newDeflated(t)
 		var wire []byte
 		var want []string
+		pings := 0
 		for range 20 {
 			if fresh {
 				d = newDeflated(t)
@@ -203,7 +276,7 @@ func TestSocketDeflate(t *testing.T) {
 				wire = append(wire, wsFrameBytes(0x40|opText, coded[:n], nil)...)
 				wire = append(wire, wsFrameBytes(0x80|opPing, nil, nil)...)
 				wire = append(wire, wsFrameBytes(0x80, coded[n:], nil)...)
-				want = append(want, "ping ")
+				pings++
 			case 2: // one that is not compressed
 				p = []byte("plain")
 				d = newDeflated(t)
@@ -215,7 +288,13 @@ func TestSocketDeflate(t *testing.T) {
 			want = append(want, "text "+string(p))
 		}
 		l.server(wire)
-		wantMessages(t, l.rec.messages(tap.ToClient), want)
+		got := l.rec.messages(tap.ToClient)
+		all := len(got)
+		got = slices.DeleteFunc(got, func(s string) bool { return s == "ping " })
+		if all-len(got) != pings {
+			t.Errorf("seed %d: recorded %d pings, want %d", seed, all-len(got), pings)
+		}
+		wantMessages(t, got, want)
 		l.end(byServer, true)
 		if e := l.lastEnd(t); strings.Contains(e.Error, "decoded") {
 			t.Error(e.Error)
