@@ -349,8 +349,8 @@ func (w *walker) text(start, end int, s scope) {
 		if s.secret != nameRule || !s.explained(d.text[from:]) {
 			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
 		}
-	case w.life && isURL(d.text):
-		edits = w.r.replaced(d.text, w.r.urlHits(d.text))
+	case w.life && !isJSON(d.text):
+		edits = w.r.replaced(d.text, w.r.argumentHits(d.text))
 	default:
 		edits = w.r.edits(d.text)
 	}
