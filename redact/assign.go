@@ -291,7 +291,7 @@ func endsValue(text []byte, i int, sign byte, query bool) bool {
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
 		return sign != '>' || c == '<' || c == '\n'
 	case '&', '#':
-		if e := entity(text[i:]); e != "" && e != "&amp;" {
+		if e, n := entity(text[i:]); n > 0 && e != '&' {
 			return true
 		}
 		return query || c == '&' && sign == '=' && (i+1 == len(text) || strings.IndexByte("& \t\r\n", text[i+1]) >= 0 || assigns(text[i+1:]))

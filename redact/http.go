@@ -155,7 +155,8 @@ func (r *Redactor) Header(h tap.Header) tap.Header {
 		h.Command = r.Args(h.Command)
 	}
 	r.path = r.path[:0]
-	h.Label, h.Upstream, h.Dir = text(h.Label), text(h.Upstream), text(h.Dir)
+	h.Upstream = string(apply([]byte(h.Upstream), r.replaced([]byte(h.Upstream), r.argumentHits([]byte(h.Upstream)))))
+	h.Label, h.Dir = text(h.Label), text(h.Dir)
 	return h
 }
 
@@ -177,10 +178,8 @@ func (r *Redactor) Args(args []string) []string {
 		case own > 0:
 			name, _, _ := strings.Cut(a, "=")
 			hits = []hit{{start: own, end: len(a), rule: r.named(strings.TrimLeft(name, "-"))}}
-		case isURL([]byte(a)):
-			hits = r.urlHits([]byte(a))
 		default:
-			hits = r.textHits([]byte(a))
+			hits = r.argumentHits([]byte(a))
 		}
 		out[i] = string(apply([]byte(a), r.replaced([]byte(a), hits)))
 		rule = next

@@ -94,7 +94,7 @@ func (w *walker) scalar(start, end int, s scope) {
 	case token[0] != '-' && token[0]-'0' > 9: // true, false or null
 		w.r.used[s.secret] = true
 		return
-	case s.secret != "" && (s.number || longNumber(token)):
+	case s.secret != "" && (s.number || longNumber(token) && !s.random):
 		rule = s.secret
 	case w.r.known.number(token):
 		rule = knownRule
@@ -154,6 +154,8 @@ func (w *walker) object(s scope) {
 		}
 		if w.src[w.at] == '[' && in == (scope{}) {
 			switch plain := plainName(name); {
+			case plain == "tokens":
+				in = scope{secret: nameRule, weak: true, random: true}
 			case columnLists[plain]:
 				table = w.columnsAhead()
 			case rowLists[plain] && table != nil:
@@ -333,6 +335,9 @@ func (w *walker) text(start, end int, s scope) {
 		return
 	}
 	d := decoded(w.src[start:end])
+	if s.random && (!LooksRandom(string(d.text)) || bytes.HasPrefix(d.text, []byte("0x"))) {
+		s = scope{}
+	}
 	var edits []edit
 	switch {
 	case s.header != "":
@@ -349,8 +354,8 @@ func (w *walker) text(start, end int, s scope) {
 		if s.secret != nameRule || !s.explained(d.text[from:]) {
 			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
 		}
-	case w.life && isURL(d.text):
-		edits = w.r.replaced(d.text, w.r.urlHits(d.text))
+	case w.life && !isJSON(d.text):
+		edits = w.r.replaced(d.text, w.r.argumentHits(d.text))
 	default:
 		edits = w.r.edits(d.text)
 	}
@@ -404,6 +409,9 @@ type scope struct {
 	scheme bool
 	// word reports that a short word with this name is not a secret.
 	word bool
+	// random reports that only texts that look random are secrets, as tokens may be words or
+	// addresses of coins.
+	random bool
 }
 
 // explained reports whether a text with the name of a secret is only a description.

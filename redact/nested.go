@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -418,8 +419,9 @@ func loosely(s []byte) (d decodedText, ok bool) {
 		case s[i] == '\x1b':
 			n = colourSize(s[i:])
 		case s[i] == '&':
-			if e := entity(s[i:]); e != "" {
-				out, n = append(buf[:0], entities[e]), len(e)
+			var c byte
+			if c, n = entity(s[i:]); n > 0 {
+				out = append(buf[:0], c)
 			}
 		}
 		if n == 0 {
@@ -454,15 +456,32 @@ func colourSize(s []byte) int {
 	return 0
 }
 
-// entities are the characters that HTML and XML write as others in an attribute or a text.
-var entities = map[string]byte{"&quot;": '"', "&#34;": '"', "&apos;": '\'', "&#39;": '\'', "&#x27;": '\'', "&amp;": '&', "&lt;": '<', "&gt;": '>'}
+// entities are the names of characters that HTML and XML escape in an attribute or a text.
+var entities = map[string]byte{"quot": '"', "apos": '\'', "amp": '&', "lt": '<', "gt": '>'}
 
-// entity returns the entity at the beginning of s, "" for none.
-func entity(s []byte) string {
-	if n := bytes.IndexByte(s[:min(len(s), 6)], ';'); n > 0 && entities[string(s[:n+1])] != 0 {
-		return string(s[:n+1])
+// entity returns the character of the entity at the beginning of s, such as &amp; or &#x3D;,
+// and its length, 0 for none.
+func entity(s []byte) (c byte, size int) {
+	n := bytes.IndexByte(s[:min(len(s), len("&#x003D;"))], ';')
+	if n < 2 {
+		return 0, 0
 	}
-	return ""
+	name := strings.ToLower(string(s[1:n]))
+	number, ok := strings.CutPrefix(name, "#")
+	if !ok {
+		if c = entities[name]; c == 0 {
+			n = -1
+		}
+		return c, n + 1
+	}
+	base := 10
+	if hex, ok := strings.CutPrefix(number, "x"); ok {
+		number, base = hex, 16
+	}
+	if v, err := strconv.ParseUint(number, base, 7); err == nil && v > ' ' {
+		return byte(v), n + 1
+	}
+	return 0, 0
 }
 
 // appendLoosely decodes a JSON escape outside of valid JSON. A lone surrogate is possible

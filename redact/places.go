@@ -105,6 +105,36 @@ func (r *Redactor) urlHits(value []byte) []hit {
 	return slices.Concat(r.textHits(value), locationHits(value), pathHits(value))
 }
 
+// argumentHits finds the secrets of an argument of a command, and of the URLs in it.
+func (r *Redactor) argumentHits(value []byte) []hit {
+	if isURL(value) {
+		return r.urlHits(value)
+	}
+	hits := r.textHits(value)
+	if !bytes.Contains(value, []byte("://")) {
+		return hits
+	}
+	starts := r.expression(urlExpression).FindAllIndex(value, -1)
+	for i, m := range starts {
+		end := len(value)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		url := value[m[0]:end]
+		if n := bytes.IndexAny(url, " \t\r\n\"'`<>\\"); n >= 0 {
+			url = url[:n]
+		}
+		url = bytes.TrimRight(url, ",;|)")
+		for _, h := range append(locationHits(url), pathHits(url)...) {
+			h.start, h.end = h.start+m[0], h.end+m[0]
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+const urlExpression = `(?i)https?://`
+
 // pathHits finds the segments of the path of a URL that look random.
 func pathHits(value []byte) (hits []hit) {
 	end, at := len(value), 0

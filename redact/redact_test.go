@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -330,6 +331,39 @@ func TestHeader(t *testing.T) {
 	}
 	if len(r.Findings()) != 3 { // the names of one rule, the URL, and the label
 		t.Errorf("%+v", r.Findings())
+	}
+}
+
+// A key in a URL is found wherever the URL is in an argument, and the rest of it stays.
+func TestURLsInArguments(t *testing.T) {
+	const key = "kJ8sd7Fh2Lq9Xw3Zr5Tn6Yb2"
+	for _, arg := range []string{
+		"https://h.example/" + key + "/sse", "--url=https://h.example/" + key + "/sse", "--url=https://h.example/sse?key=" + key,
+		"URL=https://h.example/" + key + "/sse", "-u=https://h.example/" + key, "--mcp-url=HTTPS://h.example/s/" + key + "/mcp",
+		"--server=https://h.example/login?code=" + key + "&page=2", "npx mcp-remote https://h.example/" + key + "/sse --debug",
+		`x --url="https://h.example/` + key + `" -v`, "--urls=http://a.example/b,https://h.example/" + key + ",http://c.example/d",
+		"--url=https://h.example/sse?state=" + key[:8] + "%2F" + key[8:] + "#top",
+	} {
+		r := New(testOptions())
+		args := strings.Join(r.Args([]string{"srv", arg}), " ")
+		event, err := json.Marshal(map[string]any{"event": "start", "command": []string{"srv", arg}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event = New(testOptions()).Frame(&tap.Frame{Seq: 1, Lane: tap.Lifecycle, Raw: event})
+		for _, got := range []string{args, string(event)} {
+			if strings.Contains(got, key[8:]) || strings.Count(got, "redacted-") != 1 {
+				t.Errorf("%s became %s", arg, got)
+			}
+		}
+		before, after, _ := strings.Cut("srv "+strings.Replace(arg, "%2F", "", 1), key)
+		if !strings.HasPrefix(args, before) || !strings.HasSuffix(args, after) {
+			t.Errorf("%s became %s", arg, args)
+		}
+	}
+	harmless := []string{"--url=https://h.example/v1/mcp/servers?state=open&code=404", "sh", "-c", "curl https://h.example/docs/getting-started && echo https://x.example/"}
+	if got := New(testOptions()).Args(harmless); !slices.Equal(got, harmless) {
+		t.Errorf("%q became %q", harmless, got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -74,10 +75,11 @@ func hashOf(first uint32) uint32 { return first * 0x9e3779b1 >> (32 - indexBits)
 
 // With returns Values with another secret. Certain reports that the place of the secret is
 // for credentials only; other secrets are skipped if they may be ordinary words. Secrets
-// shorter than six bytes, longer than 8 KiB, or without a letter are skipped too.
+// shorter than six bytes, longer than 8 KiB, without a letter, or of the syntax of JSON are
+// skipped too.
 func (v *Values) With(secret, pseudonym string, certain bool) *Values {
 	if len(secret) < leastValue || len(secret) > mostValue || !certain && !distinct(secret) ||
-		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) {
+		commonValues[strings.ToLower(secret)] || !strings.ContainsFunc(secret, isLetter) || isSyntax(secret) {
 		return v
 	}
 	next := new(Values)
@@ -124,9 +126,52 @@ func distinct(s string) bool { return len(s) > 256 || telling([]byte(s)) }
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 }
 
-// spellingsOf returns the encodings of a secret in JSON and URLs.
+// jsonSpace and jsonSigns are the bytes of JSON outside of its strings, numbers and words.
+const (
+	jsonSpace = " \t\r\n"
+	jsonSigns = "{}[]:," + jsonSpace
+)
+
+// isSyntax reports whether a text without quotes may be a part of JSON outside of its
+// strings, such as true}.
+func isSyntax(text string) bool {
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(jsonSigns, r) }) {
+		mantissa, exponent, _ := strings.Cut(strings.ToLower(w), "e")
+		isNumber := strings.Trim(mantissa, "+-."+figureSigns) == "" && strings.Trim(exponent, "+-"+figureSigns) == "" && len(exponent) <= 4
+		if !isNumber && !strings.Contains("true false null", w) {
+			return false
+		}
+	}
+	return true
+}
+
+// crosses reports whether a text may be a part of JSON that begins or ends a string or
+// ends within an escape. If it were replaced, the JSON would become invalid.
+func crosses(text string) bool {
+	i, quotes := 0, false
+	for ; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if i++; i < len(text) && text[i] == 'u' {
+				i += 4
+			}
+		case '"':
+			quotes = true
+			begins := i == 0 || strings.IndexByte("{[:,"+jsonSpace, text[i-1]) >= 0
+			ends := i+1 == len(text) || strings.IndexByte("}]:,"+jsonSpace, text[i+1]) >= 0
+			if !begins && !ends {
+				return false
+			}
+		}
+	}
+	return quotes || i > len(text)
+}
+
+// spellingsOf returns the encodings of a secret in JSON and URLs: in JSON those of Go, of
+// System.Text.Json and of Gson.
 func spellingsOf(secret, pseudonym string) (words []spelling) {
-	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret)}
+	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret),
+		inJSON(secret, "", ""), inJSON(secret, "+'<>&\"`", `\u%04X`), inJSON(secret, "='<>&", `\u%04x`)}
 	if quoted, err := json.Marshal(secret); err == nil {
 		all = append(all, string(quoted[1:len(quoted)-1]))
 	}
@@ -135,9 +180,28 @@ func spellingsOf(secret, pseudonym string) (words []spelling) {
 	}
 	slices.Sort(all)
 	for _, text := range slices.Compact(all) {
-		words = append(words, spelling{text, pseudonym, !distinct(secret)})
+		if !crosses(text) {
+			words = append(words, spelling{text, pseudonym, !distinct(secret)})
+		}
 	}
 	return words
+}
+
+// inJSON returns the content of a JSON string, with the bytes of a set in a format.
+func inJSON(s, set, format string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case strings.IndexByte(set, c) >= 0:
+			fmt.Fprintf(&b, format, c)
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			fallthrough
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // Text replaces the secrets in a complete text.
@@ -149,8 +213,8 @@ func (v *Values) Text(text string) string {
 	return string(out)
 }
 
-// Held is the state of a stream: the last byte that was returned, and the bytes behind it,
-// which may be the beginning of a secret.
+// Held is the state of a stream: the last byte that was returned, 0 for a backslash that is
+// escaped, and the bytes behind it, which may be the beginning of a secret.
 type Held struct {
 	before byte
 	Data   []byte
@@ -178,7 +242,9 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 		cut = max(cut, h.end)
 	}
 	if next.before = held.before; cut > 0 {
-		next.before = p[cut-1]
+		if next.before = p[cut-1]; next.before == '\\' && !opensEscape(p[:cut], held.before) {
+			next.before = 0
+		}
 	}
 	if cut < len(p) {
 		next.Data = bytes.Clone(p[cut:])
@@ -187,17 +253,23 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 }
 
 // hits returns the replacements of the secrets in a text: of those that overlap the first,
-// and of those with the same start the longest. Before is the byte before the text, 0 for
-// none.
+// and of those with the same start the longest. The end of an escape is not replaced. Before
+// is the byte before the text, 0 for none.
 func (v *Values) hits(p []byte, before byte) (hits []edit) {
 	v.each(p, func(w *spelling, start, end int) {
 		left := before
 		if start > 0 {
 			left = p[start-1]
 		}
-		if !w.alone || !joins(left) && (end == len(p) || !joins(p[end])) {
-			hits = append(hits, edit{start, end, w.pseudonym})
+		if w.alone && (joins(left) || end < len(p) && joins(p[end])) {
+			return
 		}
+		if left == '\\' && strings.IndexByte(`"\/bfnrtu`, p[start]) >= 0 && opensEscape(p[:start], before) {
+			if start++; p[start-1] == '\\' {
+				return
+			}
+		}
+		hits = append(hits, edit{start, end, w.pseudonym})
 	})
 	slices.SortFunc(hits, func(a, b edit) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	to := 0
@@ -208,6 +280,12 @@ func (v *Values) hits(p []byte, before byte) (hits []edit) {
 		to = h.end
 		return false
 	})
+}
+
+// opensEscape reports whether a text ends in a backslash that is not escaped.
+func opensEscape(text []byte, before byte) bool {
+	n := len(text) - len(bytes.TrimRight(text, `\`))
+	return (n%2 == 1) != (n == len(text) && before == '\\')
 }
 
 // each calls fn with each occurrence of a spelling in a text.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -92,6 +93,46 @@ func TestValuesDoNotHideEachOther(t *testing.T) {
 	} {
 		if got := v.Text(text); got != want {
 			t.Errorf("%.40s becomes %.40s, want %s", text, got, want)
+		}
+	}
+}
+
+// Replacements leave JSON valid, whatever the secrets are.
+func TestValuesLeaveJSONValid(t *testing.T) {
+	docs := []string{
+		`{"structuredContent":{"debug":true}}`, `{"a":{"theme":"dark"},"b":[true,false,null,1.5e10]}`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
+		`{"a":"x\nabc-12345","b":"\\nabc-12345","c":"\"dark-1\"","d":"dark\\-12"}`, `["x\\","nabc-12345\\"]`,
+	}
+	for _, doc := range docs {
+		for from := range len(doc) {
+			for to := from + leastValue; to <= len(doc); to++ {
+				var v *Values
+				v = v.With(doc[from:to], "masked:1", true)
+				if got := v.Text(doc); !json.Valid([]byte(got)) {
+					t.Errorf("with %s, %s becomes %s", doc[from:to], doc, got)
+				}
+				cut := (from + to) / 2
+				head, held := v.Stream(Held{}, []byte(doc[:from]), false)
+				middle, held := v.Stream(held, []byte(doc[from:cut]), false)
+				tail, _ := v.Stream(held, []byte(doc[cut:]), true)
+				if got := string(head) + string(middle) + string(tail); !json.Valid([]byte(got)) {
+					t.Errorf("with %s in pieces, %s becomes %s", doc[from:to], doc, got)
+				}
+			}
+		}
+	}
+}
+
+// A secret is found in the spellings of JSON of Go, .NET and Gson.
+func TestValuesInSpellingsOfJSON(t *testing.T) {
+	var v *Values
+	v = v.With(`kq8v+Z2m='<4>&p"L`, "#", true)
+	for _, text := range []string{
+		`kq8v+Z2m='<4>&p"L`, `kq8v+Z2m='<4>&p\"L`, `kq8v+Z2m='\u003c4\u003e\u0026p\"L`, `kq8v\u002BZ2m=\u0027\u003C4\u003E\u0026p\u0022L`,
+		`kq8v+Z2m\u003d\u0027\u003c4\u003e\u0026p\"L`,
+	} {
+		if got := v.Text("x " + text + " y"); got != "x # y" {
+			t.Errorf("%s becomes %s", text, got)
 		}
 	}
 }

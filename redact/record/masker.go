@@ -70,6 +70,15 @@ func (m *Masker) known(value string, certain bool) string {
 	if value == "" {
 		return value
 	}
+	name := m.add(value, certain)
+	for _, p := range inside(nil, value, certain, 0) {
+		m.add(p.text, p.certain)
+	}
+	return name
+}
+
+// add adds a value to those that are masked wherever they occur, and returns its pseudonym.
+func (m *Masker) add(value string, certain bool) string {
 	name := m.sum(value)
 	m.mu.Lock()
 	defer m.mu.Unlock()

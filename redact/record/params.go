@@ -179,13 +179,13 @@ func (m *Masker) unnamed(p []byte) (masked []byte, names []string) {
 	return []byte(form), names
 }
 
-// named masks the value of a secret name. Values that are secret only in OAuth may be other
-// things elsewhere, and session ids may be words.
-func (m *Masker) named(name, value string) string {
-	if redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session") {
-		return m.secret(value)
-	}
-	return m.pseudonym(value)
+// named masks the value of a secret name.
+func (m *Masker) named(name, value string) string { return m.known(value, isCertain(name)) }
+
+// isCertain reports whether the value of a secret name is only a credential. Values that are
+// secret only in OAuth may be other things elsewhere, and session ids may be words.
+func isCertain(name string) bool {
+	return redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session")
 }
 
 // unescape is like [url.QueryUnescape] but keeps invalid escapes.

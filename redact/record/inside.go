@@ -1,0 +1,88 @@
+package record
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/mcptap/mcptap/redact"
+)
+
+const (
+	maxInside = 64 // maximum number of secrets inside a value
+	maxNested = 3  // maximum depth of values inside of others
+)
+
+// A part is a secret inside a masked value. Certain is that of [redact.Values.With].
+type part struct {
+	text    string
+	certain bool
+}
+
+// credential matches a parameter of credentials, such as those of Digest.
+var credential = regexp.MustCompile(`([\w-]+)="?([^"\s,;]+)`)
+
+// inside appends the secrets inside a masked value, which may be repeated without the rest:
+// the value without its quotes or URL escapes, strings of JSON or of base64 of it, and
+// parameters of credentials.
+func inside(list []part, value string, certain bool, depth int) []part {
+	add := func(s string, certain bool) {
+		if s == "" || s == value || len(list) >= maxInside {
+			return
+		}
+		if list = append(list, part{s, certain}); depth < maxNested {
+			list = inside(list, s, certain, depth+1)
+		}
+	}
+	if plain, err := url.PathUnescape(value); err == nil {
+		add(plain, certain)
+	}
+	switch {
+	case strings.HasPrefix(value, "eyJ"):
+		coding := base64.RawStdEncoding
+		if strings.ContainsAny(value, "-_") {
+			coding = base64.RawURLEncoding
+		}
+		if plain, err := coding.DecodeString(strings.TrimRight(value, "=")); err == nil {
+			add(string(plain), certain)
+		}
+	case strings.IndexByte(`{["`, value[0]) >= 0:
+		eachString([]byte(value), func(name, s string) {
+			switch {
+			case name == "":
+				add(s, certain)
+			case isSecretName(name):
+				add(s, isCertain(name))
+			case redact.LooksRandom(s):
+				add(s, false)
+			}
+		})
+	case strings.Contains(strings.TrimRight(value, "="), "="):
+		for _, m := range credential.FindAllStringSubmatch(value, maxInside) {
+			if isSecretName(m[1]) || m[1] == "response" || m[1] == "mac" {
+				add(m[2], isCertain(m[1]))
+			}
+		}
+	}
+	return list
+}
+
+// eachString calls fn with the first strings in JSON and the last name before each.
+func eachString(p []byte, fn func(name, s string)) {
+	name := ""
+	for i, n := 0, 0; n < 8*maxInside; n++ {
+		quote := bytes.IndexByte(p[i:], '"')
+		if quote < 0 {
+			return
+		}
+		end := stringEnd(p, i+quote)
+		s := plainString(p[i+quote : end])
+		if i = skipSpace(p, end); i < len(p) && p[i] == ':' {
+			name = s
+			continue
+		}
+		fn(name, s)
+	}
+}
