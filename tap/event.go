@@ -121,6 +121,9 @@ const (
 // server-sent events, "interpreting an event stream").
 const EndWithinEvent = "the response ended within an event"
 
+// EndWithinMessage is what it contains if the last WebSocket message of the server is incomplete.
+const EndWithinMessage = "the last WebSocket message from the server is incomplete"
+
 // Encode returns the event as one JSON object without a newline.
 func (e Event) Encode() []byte {
 	b, err := json.Marshal(e)

@@ -378,3 +378,29 @@ func TestShowBodyCutOff(t *testing.T) {
 		}
 	}
 }
+
+// Only the last message of a WebSocket that breaks off is not a whole response.
+func TestShowMessageCutOff(t *testing.T) {
+	frame := func(lane tap.Lane, raw string) tap.Frame {
+		return tap.Frame{Lane: lane, Exchange: 1, Form: tap.FormText, Raw: []byte(raw)}
+	}
+	for problem, want := range map[string]int{
+		"the server hung up without a close frame; the last WebSocket message from the server is incomplete": 1,
+		"the server hung up without a close frame":                                                           0,
+	} {
+		path := record(t, []tap.Frame{
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/ws"}.Encode()},
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventResponse, Status: 101}.Encode()},
+			frame(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+			frame(tap.ToServer, `{"jsonrpc":"2.0","id":2,"method":"ping"}`),
+			frame(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{}}`),
+			frame(tap.ToClient, `{"jsonrpc":"2.0","id":2,"result":{}}`),
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventEnd, By: "server", Error: problem}.Encode()},
+		})
+		a, out := testApp(nil)
+		if code := a.run([]string{"show", path, "--calls"}); code != 0 || strings.Count(out.String(), "✗ cut off") != want ||
+			strings.Count(out.String(), "✓ done") != 2-want {
+			t.Errorf("exit %d, want %d cut off: %s", code, want, out)
+		}
+	}
+}

@@ -55,6 +55,7 @@ type Node struct {
 	result   string // a preview of the latest response
 	http     string // its Row.HTTP
 	body     uint64 // the exchange whose end may cut off the response, 0 for none
+	message  uint64 // the frame of the WebSocket message that is the response, 0 for none
 }
 
 // Title returns the title of the call, or of the row outside calls.
