@@ -108,15 +108,14 @@ func publish(ctx context.Context, made, target string) error {
 // Keep adds frames to the recording that arg names and target is the file of, or makes one of
 // them alone.
 func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame, anew bool) error {
-	s.mask(added)
-	if !anew {
-		return s.addTo(ctx, arg, target, added)
-	}
 	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
 	answered := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return serverResponds(f.Lane, &m) }
+	s.mask(added)
 	switch {
-	case !slices.ContainsFunc(added, asked):
+	case !slices.ContainsFunc(added, asked): // see PublishIfAnswered
 		return nil
+	case !anew:
+		return s.addTo(ctx, arg, target, added)
 	case !slices.ContainsFunc(added, answered):
 		return &NothingError{errors.New("nothing was recorded: the server sent no response")}
 	}
