@@ -100,7 +100,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-07", Class: "must", In: "B-E", Side: "server", Transport: "http",
-		Text:   "A 2xx answer to a POST with a request has the Content-Type application/json or text/event-stream; parameters are allowed.",
+		Text:   "A 2xx answer to a POST with a request has the Content-Type application/json or text/event-stream; parameters are allowed. With 202 common clients ignore the body.",
 		Source: sourceSending,
 		Fix:    "Set the content type; do not answer a request with 202.",
 		New: streamable(func(x *Exchange, v *Verdict) {
@@ -109,6 +109,10 @@ var rulesHTTP = []Rule{
 			}
 			media := mediaType(x.Response)
 			text := fmt.Sprintf("answered %d, Content-Type %s", x.Response.Status, fieldText(x.Response, "Content-Type"))
+			if x.Response.Status == 202 && x.Has(tap.ToClient, jsonrpc.Response, jsonrpc.ErrorResponse) {
+				v.violate(ClientBreaking, x.about(), "", "the response comes with the status 202, so clients ignore it")
+				return
+			}
 			v.Check(media == "application/json" || media == eventStream, x.about(), "", text)
 		}),
 	},
