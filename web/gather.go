@@ -208,7 +208,7 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 // for no change. The final status comes with the end of the call.
 func statusAfter(p *session.Part) string {
 	switch {
-	case p.Call == session.Ref{}:
+	case p.Call == session.Ref{}, p.Late:
 	case p.Role == session.RoleCancel:
 		return session.CallCancelled.String()
 	case p.Role == session.RoleRetry && p.Method != "tasks/get" && p.Method != "tasks/result":

@@ -22,7 +22,7 @@ export async function pick(key, chosen) {
     const word = input.value.trim().toLowerCase();
     const found = all.filter((r) => [r.key === key ? own : r.label, r.id, r.key, r.server.name, r.server.title, r.client.name].some((t) => t?.toLowerCase().includes(word)));
     fill(list, found.slice(0, most).map((r) => h('button', { type: 'button', onclick: () => { dialog.close(); chosen(r.key); } },
-      h('b', null, r.key === key ? own : r.label || r.key), ' ', h('span', { class: 'note' }, r.replay_of ? `${r.id}, replay of ${r.replay_of}` : r.id), h('span', null, party(r.server, '–')), h('span', { class: 'note' }, revision(r)), h('span', { class: 'note' }, started(new Date(r.start))))),
+      h('span', null, h('b', null, r.key === key ? own : r.label || r.key), ' ', h('span', { class: 'note' }, r.replay_of ? `${r.id}, a replay` : r.id)), h('span', null, party(r.server, '–')), h('span', { class: 'note' }, revision(r)), h('span', { class: 'note' }, started(new Date(r.start))))),
     found.length === 0 && h('p', { class: 'note' }, all.length === 0 ? 'No other recordings.' : 'No match.'),
     found.length > most && h('p', { class: 'note' }, `and ${found.length - most} more`));
   };
