@@ -195,7 +195,7 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	if s := statusAfter(p); s != "" {
 		u := update{ID: r.Call, Status: s}
 		if p.Role == session.RoleCancel {
-			u.End = int64(p.At)
+			u.End, u.Error = int64(p.At), view.JoinWords(": ", view.By(p.Lane), view.Cause(r.Preview))
 		}
 		g.update(p.Call, u)
 	}
@@ -224,7 +224,14 @@ func statusAfter(p *session.Part) string {
 // end adds the update of a call that has ended.
 func (g *gatherer) end(c *session.Call) {
 	u := update{
-		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(c.ErrorText),
+		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(view.Cause(c.ErrorText)),
+	}
+	if c.Status == session.CallCancelled || c.Status == session.CallCancelledLate {
+		lost := ""
+		if c.Notes&session.NoteStreamEnded != 0 {
+			lost = view.StreamEndWords(&c.StreamEnd, c.At)
+		}
+		u.Error = brief(view.Cause(view.JoinWords(", ", c.ErrorText, lost, view.CancelWords(c))))
 	}
 	if c.TooLate() {
 		u.Status = "too_late"

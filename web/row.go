@@ -107,7 +107,7 @@ func newRow(l *view.Row, of *session.Entry) row {
 	p, t := &l.Part, l.Title()
 	r := row{
 		ID: idOf(p.Message), At: int64(p.At), Size: l.Size, Lane: uint8(p.Lane), Kind: brief(l.Kind), Method: brief(l.Method),
-		Name: brief(t.Name), Preview: shorten(t.Args+t.Result, maxPreview), Detail: brief(t.Method), Fault: brief(l.Fault),
+		Name: brief(t.Name), Preview: shorten(t.Args+t.Result, maxPreview), Detail: brief(t.Method), Fault: brief(view.Cause(l.Fault)),
 		Call: idOf(p.Call), Parent: idOf(p.Parent), Request: idOf(p.Request), Latency: int64(p.Latency),
 		Session: of.Session,
 	}

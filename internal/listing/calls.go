@@ -430,7 +430,7 @@ func callFault(n *view.Node, nested bool) string {
 		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
 	}
 	if c.Cancel != (session.Ref{}) {
-		words = append(words, cancelWords(c))
+		words = append(words, view.CancelWords(c))
 	}
 	if c.Parent != (session.Ref{}) && !nested {
 		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))
@@ -468,23 +468,10 @@ var noteWords = []string{
 	"no longer tracked",
 	"", // the status of the response shows it
 	"asks for authorization",
-	"", // see cancelWords
+	"", // see view.CancelWords
 	"", // see view.StreamEndWords
 	"", // the mark shows it
 	"", // the error shows it
-}
-
-// cancelWords describes which side cancelled a call, and the reason. The mark usually
-// shows the cancellation itself.
-func cancelWords(c *session.Call) string {
-	if c.Notes&session.NoteHungUp != 0 {
-		return view.StreamEndWords(&c.StreamEnd, c.At)
-	}
-	text := "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[c.CancelledBy]
-	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
-		text = "cancelled " + text
-	}
-	return view.JoinWords(": ", text, c.CancelReason)
 }
 
 // partTitle returns the title of a message below a call, with its anomalies.

@@ -3,7 +3,6 @@
 package listing
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -171,9 +170,6 @@ const (
 	faultGap  = "  "
 )
 
-// boilerplate is what SDKs write before the cause of an error. The row has the code and the tool.
-var boilerplate = regexp.MustCompile(`\b(?:McpError: )?MCP error -?\d+: |\b(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: `)
-
 // leastPreview is the width below which a part of a title is left out.
 const leastPreview = 6
 
@@ -187,7 +183,7 @@ func (t title) fit(room int) title {
 	}
 	t.method = ""
 	if t.fault != "" && t.width() > room {
-		t.fault = boilerplate.ReplaceAllString(t.fault, "")
+		t.fault = view.Cause(t.fault)
 		// The failure needs the name as context.
 		least := min(room/2, term.Width(t.name))
 		if least > 0 {

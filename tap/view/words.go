@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,6 +151,30 @@ func StreamEndWords(e *session.StreamEnd, at time.Duration) string {
 	}
 	return cmp.Or(e.Error, how) + " after " + Took(e.At-at)
 }
+
+// CancelWords describes which side cancelled a call, and the reason. The status usually shows the
+// cancellation itself.
+func CancelWords(c *session.Call) string {
+	if c.Notes&session.NoteHungUp != 0 {
+		return StreamEndWords(&c.StreamEnd, c.At)
+	}
+	text := By(c.CancelledBy)
+	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
+		text = "cancelled " + text
+	}
+	return JoinWords(": ", text, c.CancelReason)
+}
+
+// By names the sender of a lane.
+func By(lane tap.Lane) string {
+	return "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[lane]
+}
+
+// Cause returns the description of an error without what SDKs write before the cause. Rows have
+// the code and the tool in other places.
+func Cause(text string) string { return boilerplate.ReplaceAllString(text, "") }
+
+var boilerplate = regexp.MustCompile(`\b(?:McpError: )?MCP error -?\d+: |\b(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: `)
 
 // JoinWords joins those of the texts that are not empty.
 func JoinWords(sep string, words ...string) string {

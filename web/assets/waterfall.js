@@ -23,8 +23,12 @@ export function span(rows, lines, first, last) {
   return [from, to + (to - from) * 0.02];
 }
 
+// The states of calls that go on after a response.
+const waits = new Set(['input_required', 'working']);
+
 function endOf(rows, i) {
   if (rows.begins(i) && (rows.settled(i) || rows.end[i])) return rows.end[i];
+  if (waits.has(rows.stateName(i))) return 0;
   return rows.response[i] && rows.latency[i] >= 0 ? rows.at[i] + rows.latency[i] : 0;
 }
 

@@ -38,7 +38,8 @@ export function stateOf(rows, i, over) {
   const s = stateWords[rows.stateName(i)] ?? stateWords.pending;
   // A client ends a subscription by cancelling it.
   if (s.word.startsWith('cancelled') && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
-  return over && !rows.settled(i) && s !== stateWords.listening ? unanswered : s;
+  if (!over || rows.settled(i) || s === stateWords.listening) return s;
+  return s === stateWords.pending ? unanswered : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
 }
 
 const kindWords = {

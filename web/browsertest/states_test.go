@@ -211,3 +211,35 @@ func TestManyRecordings(t *testing.T) {
 	p.keys("\r")
 	p.wait("document.querySelector('.pad > .row .name')")
 }
+
+// TestUnfinished checks that a call that waits for input or was cancelled says so, also where the
+// failure does not fit.
+func TestUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	waiting := strings.TrimSpace(run(t, dir, "import", filepath.Join("..", "..", "cmd", "mcptap", "testdata", "fixture", "input.txtar")))
+	text := `-- to_server +1ms --
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search-with-a-name","arguments":{"query":"whales","limit":"10"}}}
+-- to_client +2ms --
+{"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"MCP error -32602: Input validation error: Invalid arguments for tool search-with-a-name: expected number, received string at limit, and this goes on for long, so that it does not fit"}]}}
+-- to_server +3ms --
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}
+-- to_server +503ms --
+{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"McpError: MCP error -32001: Request timed out"}}
+`
+	file := filepath.Join(t.TempDir(), "failing.txtar")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failing := strings.TrimSpace(run(t, dir, "import", file))
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/"+waiting), 1280, 800, false)
+	if rows := p.read(); !strings.Contains(rows, "needs input > 5.00 s") || !strings.Contains(rows, "no response > 3.00 s") {
+		t.Errorf("the calls that wait:\n%s", rows)
+	}
+	p = newTab(t, at(t, base, "/r/"+failing), 1280, 800, false)
+	if rows := p.read(); !strings.Contains(rows, "by the client: Request timed out") || !strings.Contains(rows, "cancelled 500 ms") {
+		t.Errorf("the cancelled call:\n%s", rows)
+	}
+	p.wait("[...document.querySelectorAll('.row .name')].some((e) => e.textContent === 'search-with-a-name' && e.scrollWidth <= e.clientWidth)")
+	p.wait("[...document.querySelectorAll('.row .fault')].some((e) => e.textContent.startsWith('expected number') && e.scrollWidth > e.clientWidth)")
+}
