@@ -41,6 +41,9 @@ func (p *reply) run(turn int) {
 		select {
 		case <-t.wake:
 		case <-p.r.Context().Done():
+			if !p.begun { // package net/http would respond with 200
+				panic(http.ErrAbortHandler)
+			}
 			return
 		}
 	}

@@ -152,3 +152,25 @@ func TestServerBoundsMessages(t *testing.T) {
 		t.Errorf("%v %s", err, status)
 	}
 }
+
+// A client that leaves before a response gets none, not even an empty one with the status 200.
+func TestServerDoesNotRespondToClientsThatLeft(t *testing.T) {
+	text := ">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}` + "\n>" + survey + "\n" +
+		`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}` + "\n"
+	frames := lines(text)
+	frames[len(frames)-1].At = time.Hour
+	s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Recorded}), ServerOptions{})
+	id := begun(t, url, s.Path())
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\n%s\r\nContent-Length: %d\r\n\r\n%s", s.Path(), id, len(survey), survey)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("it got %.60q, %v", got, err)
+	}
+}
