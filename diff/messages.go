@@ -247,6 +247,9 @@ func (s *Session) taskEnded(a *arrived, u *call, p part, v jsontree.Value) {
 
 // note adds any other message.
 func (s *Session) note(a *arrived, u *call) {
+	if u != nil && u.hungUp && a.p.Late && a.p.Lane == tap.ToClient {
+		return // what a server still sends depends on when it notices that its client hung up
+	}
 	p := params
 	switch a.m.Kind {
 	case jsonrpc.Response:

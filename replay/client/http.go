@@ -41,9 +41,11 @@ type httpConn struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+	keeps  bool // the session is not ended at the end, as in the recording
 
 	mu       sync.Mutex
 	session  string                           // its id, "" for none
+	ended    bool                             // it was ended
 	revision jsonrpc.Revision                 // of the session, "" in 2026-07-28
 	fields   map[string][]headerField         // by tool
 	streams  map[*Outgoing]context.CancelFunc // the open exchanges
@@ -286,9 +288,7 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 			}
 			seen[last] = true
 		}
-		if ms, err := strconv.ParseUint(e.Retry, 10, 31); err == nil {
-			wait = max(time.Duration(ms)*time.Millisecond, resumePause)
-		}
+		wait = retryAfter(e, wait)
 		if e.Data == nil || e.Name == "endpoint" {
 			return
 		}
@@ -329,6 +329,14 @@ const (
 	resumePause = 50 * time.Millisecond
 )
 
+// retryAfter returns how long to wait before a stream is resumed, after an event.
+func retryAfter(e tap.ServerSentEvent, before time.Duration) time.Duration {
+	if ms, err := strconv.ParseUint(e.Retry, 10, 31); err == nil {
+		return max(time.Duration(ms)*time.Millisecond, resumePause)
+	}
+	return before
+}
+
 // resume reads a stream from after its last event.
 func (c *httpConn) resume(ctx context.Context, last string, take func(tap.ServerSentEvent)) error {
 	res, err := c.get(ctx, last)
@@ -351,7 +359,8 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	return c.do(ctx, http.MethodGet, c.url, nil, header)
 }
 
-// stand opens the GET stream, and returns when it has begun or was refused.
+// stand opens the GET stream, and returns when it has begun or was refused. A stream that the
+// server ends is resumed after its last event, if that had an id.
 func (c *httpConn) stand() {
 	began := make(chan struct{})
 	c.work.Go(func() {
@@ -361,12 +370,35 @@ func (c *httpConn) stand() {
 			return
 		}
 		defer res.Body.Close()
-		if res.StatusCode == http.StatusOK && isStream(res) {
-			_ = readEvents(maxBody, res.Body, func(e tap.ServerSentEvent) {
-				if e.Data != nil {
-					c.emit(Event{Raw: e.Data})
-				}
-			})
+		if res.StatusCode != http.StatusOK || !isStream(res) {
+			return
+		}
+		last, wait, seen := "", resumePause, map[string]bool{}
+		take := func(e tap.ServerSentEvent) {
+			again := e.HasID && seen[e.ID]
+			if e.HasID {
+				last = e.ID
+				seen[last] = true
+			}
+			wait = retryAfter(e, wait)
+			if e.Data != nil && !again {
+				c.emit(Event{Raw: e.Data})
+			}
+		}
+		_ = readEvents(maxBody, res.Body, take)
+		for tries := 0; last != "" && tries < maxResumes && c.ctx.Err() == nil; tries++ {
+			before := last
+			select {
+			case <-time.After(wait):
+			case <-c.ctx.Done():
+				return
+			}
+			if c.resume(c.ctx, last, take) != nil {
+				return
+			}
+			if last != before {
+				tries = 0
+			}
 		}
 	})
 	select {
@@ -386,33 +418,35 @@ func (c *httpConn) HangUp(m *Outgoing) bool {
 	return true
 }
 
-func (c *httpConn) CloseSend() {}
-
-func (c *httpConn) Close() string {
-	if c.cancel == nil {
-		return ""
-	}
+// CloseSend ends the session, once (2025-03-26 to 2025-11-25
+// basic/transports#session-management). A request that follows has its id nevertheless.
+func (c *httpConn) CloseSend() {
 	c.mu.Lock()
-	session := c.session
+	ends := c.session != "" && !c.ended
+	c.ended = true
 	c.mu.Unlock()
-	if session != "" && c.ctx.Err() == nil {
-		c.remove()
+	if !ends || c.ctx.Err() != nil {
+		return
 	}
-	c.cancel()
-	c.work.Wait()
-	c.client.CloseIdleConnections()
-	return ""
-}
-
-// remove ends the session (2025-03-26 to 2025-11-25
-// basic/transports#session-management).
-func (c *httpConn) remove() {
 	ctx, cancel := context.WithTimeout(c.ctx, graceEOF)
 	defer cancel()
 	if res, err := c.do(ctx, http.MethodDelete, c.url, nil, c.own()); err == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
 		res.Body.Close()
 	}
+}
+
+func (c *httpConn) Close() string {
+	if c.cancel == nil {
+		return ""
+	}
+	if !c.keeps {
+		c.CloseSend()
+	}
+	c.cancel()
+	c.work.Wait()
+	c.client.CloseIdleConnections()
+	return ""
 }
 
 // unwrapped removes from an error the URL, which is that of the tap.

@@ -20,9 +20,9 @@ type Plan struct {
 	steps     []step
 	requests  []request
 	questions []question
-	// standing reports that the client opened a GET stream, http that the session was
-	// recorded over HTTP, sse that it was HTTP+SSE.
-	standing, http, sse bool
+	// standing reports that the client opened a GET stream, deletes that it ended the session,
+	// http that the session was recorded over HTTP, sse that it was HTTP+SSE.
+	standing, deletes, http, sse bool
 	// fields are the arguments that header fields repeat, by tool.
 	fields map[string][]headerField
 	// fresh is greater than each number that the client used as an id.
@@ -61,6 +61,7 @@ const (
 	stepAwait                  // the response to a request arrived
 	stepHear                   // another message arrived
 	stepHangUp                 // the client broke off the exchange of a request
+	stepDelete                 // the client ended the session over HTTP
 	stepEnd                    // the client's lane ended
 )
 
@@ -130,6 +131,7 @@ type Planner struct {
 	paused   map[uint64][]int               // the open requests of streams that ended, by the head of the first exchange
 	sent     map[uint64]int                 // the step that sent what is not a request, by exchange
 	heads    map[uint64]uint64              // the frames with the heads of open POSTs, 0 for HTTP+SSE
+	left     map[uint64]bool                // the open exchanges whose client has hung up
 	marked   map[session.Ref]bool           // calls
 }
 
@@ -139,7 +141,7 @@ func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 		plan:     &Plan{load: load, fields: map[string][]headerField{}, fresh: 1},
 		requests: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
 		givers: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{},
-		sent: map[uint64]int{}, paused: map[uint64][]int{}, marked: map[session.Ref]bool{},
+		sent: map[uint64]int{}, paused: map[uint64][]int{}, left: map[uint64]bool{}, marked: map[session.Ref]bool{},
 	}
 }
 
@@ -197,6 +199,11 @@ func (p *Planner) event(entry *session.Entry) {
 			}
 		}
 		p.plan.standing = p.plan.standing || e.Method == "GET"
+		if e.Method == "DELETE" && !p.plan.sse {
+			p.plan.deletes = true
+			s.kind = stepDelete
+			p.step(s)
+		}
 		if open := p.paused[entry.Resumes]; entry.Resumes > 0 && open != nil {
 			p.byStream[f.Exchange] = open
 			delete(p.paused, entry.Resumes)
@@ -211,21 +218,35 @@ func (p *Planner) event(entry *session.Entry) {
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToServer.String():
 		p.step(s)
+	case e.Name == tap.EventHangUp:
+		p.left[f.Exchange] = true
+		p.hangsUp(f.Exchange, s)
 	case e.Name == tap.EventEnd:
-		for _, n := range p.byStream[f.Exchange] {
-			r := &p.plan.requests[n]
-			switch {
-			case r.answer != (session.Ref{}):
-			case e.By == "client" || e.HalfClosed: // the server may still have ended the body
-				s.kind, s.request, s.call = stepHangUp, n, r.call
-				p.step(s)
-			default: // the stream may be resumed
-				p.paused[p.heads[f.Exchange]] = append(p.paused[p.heads[f.Exchange]], n)
+		switch {
+		case p.left[f.Exchange]:
+		case e.By == "client" || e.HalfClosed: // the server may still have ended the body
+			p.hangsUp(f.Exchange, s)
+		default: // the stream may be resumed
+			for _, n := range p.byStream[f.Exchange] {
+				if p.plan.requests[n].answer == (session.Ref{}) {
+					p.paused[p.heads[f.Exchange]] = append(p.paused[p.heads[f.Exchange]], n)
+				}
 			}
 		}
 		delete(p.byStream, f.Exchange)
+		delete(p.left, f.Exchange)
 		delete(p.heads, f.Exchange)
 		delete(p.sent, f.Exchange)
+	}
+}
+
+// hangsUp adds that the client hung up on the unanswered requests of an exchange.
+func (p *Planner) hangsUp(exchange uint64, s step) {
+	for _, n := range p.byStream[exchange] {
+		if r := &p.plan.requests[n]; r.answer == (session.Ref{}) {
+			s.kind, s.request, s.call = stepHangUp, n, r.call
+			p.step(s)
+		}
 	}
 }
 

@@ -123,6 +123,9 @@ func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	if err := p.target.begin(plan, opt.Revision); err != nil {
 		return err
 	}
+	if c, ok := conn.(*httpConn); ok {
+		c.keeps = plan.http && !plan.sse && !plan.deletes
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.ctx = ctx
@@ -189,6 +192,9 @@ func (p *player) step(s *step) error {
 			p.outlast(s)
 			p.abandon(s.request)
 		}
+	case stepDelete:
+		p.pace(s)
+		p.conn.CloseSend()
 	case stepEnd:
 		p.catchUp()
 		p.wait(min(linger, max(0, s.at-p.last)))
