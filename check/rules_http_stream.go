@@ -218,8 +218,9 @@ func streamEnds(x *Exchange, v *Verdict) {
 func streamCarriesResponse(s *Session) Hooks {
 	cancelled := bounded.Map[uint64, bool]{Max: maxStreams} // exchanges
 	resumable := bounded.Map[uint64, bool]{Max: maxStreams}
-	cut := bounded.Map[uint64, string]{Max: maxStreams}      // what resumable streams were about, by head
-	resuming := bounded.Map[uint64, string]{Max: maxStreams} // the same by exchange of a GET
+	heads := bounded.Map[uint64, uint64]{Max: maxStreams}    // the heads of requests, by exchange
+	resuming := bounded.Map[uint64, uint64]{Max: maxStreams} // the heads of streams, by exchange of a GET
+	status := bounded.Map[uint64, int]{Max: maxStreams}      // of the last GET that resumed a stream, by head
 	hooks := streamable(func(x *Exchange, v *Verdict) {
 		if !x.asks() || !x.streams() || x.HungUp != 0 || x.End == nil || x.End.By != "server" || len(x.Carried) == maxCarried {
 			return
@@ -234,7 +235,6 @@ func streamCarriesResponse(s *Session) Hooks {
 			return
 		}
 		if _, ok := resumable.Get(x.Number); ok {
-			cut.Put(x.Heads[0], x.about())
 			if x.Revision == jsonrpc.Rev20251125 {
 				v.Hold()
 			} else {
@@ -244,16 +244,28 @@ func streamCarriesResponse(s *Session) Hooks {
 		}
 		v.Violate(x.about(), "", streamCut)
 	})(s)
-	hooks.Frame = func(e *session.Entry, v *Verdict) {
+	hooks.Call = func(c *session.Call, v *Verdict) {
+		r, ok := s.requests.Get(c.Ref)
+		if !ok || c.Answer != (session.Ref{}) && c.Answer != c.Cancel {
+			return
+		}
+		head, _ := heads.Get(r.Exchange)
+		if n, ok := status.Get(head); ok && n >= 400 && n != 401 && n != 403 && n != 404 {
+			v.Violate(c.Method, "", fmt.Sprintf(streamCut+", and the server refused to resume it with HTTP %d", n))
+		}
+	}
+	hooks.Frame = func(e *session.Entry, _ *Verdict) {
 		if e.Frame.Form == tap.FormEvent && tap.ParseServerSentEvent(e.Frame.Raw).ID != "" {
 			resumable.Put(e.Frame.Exchange, true)
 		}
-		if about, ok := cut.Get(e.Resumes); ok && e.Event.Name == tap.EventRequest {
-			resuming.Put(e.Frame.Exchange, about)
+		if e.Event.Name == tap.EventRequest {
+			heads.Put(e.Frame.Exchange, e.Frame.Seq)
 		}
-		status := e.Event.Status
-		if about, ok := resuming.Get(e.Frame.Exchange); ok && status >= 400 && status != 401 && status != 403 && status != 404 {
-			v.Violate(about, "", fmt.Sprintf(streamCut+", and the server refused to resume it with HTTP %d", status))
+		if e.Resumes != 0 && e.Event.Name == tap.EventRequest {
+			resuming.Put(e.Frame.Exchange, e.Resumes)
+		}
+		if first, ok := resuming.Get(e.Frame.Exchange); ok && e.Event.Name == tap.EventResponse && e.Event.By != "tap" {
+			status.Put(first, e.Event.Status)
 		}
 		noteCancelled(s, e, &cancelled)
 	}

@@ -279,7 +279,7 @@ func (e *engine) compareHTTP(p *pair) {
 func (e *engine) compareMedia(p *pair) {
 	supported := func(media string) bool { return media == "application/json" || media == "text/event-stream" }
 	a, b := p.a.media, p.b.media
-	if a == b || supported(a) && supported(b) || !p.a.answered() {
+	if a == b || supported(a) && supported(b) || !p.a.answered() || p.a.http/100 != 2 || p.b.http/100 != 2 {
 		return
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("http"), jsontree.To("content-type")}, old: a, new: b,

@@ -62,7 +62,18 @@ func LooksRandom(s string) bool {
 		}
 		last = kind
 	}
-	return n >= least && digits >= 2 && letters >= 2 && (turns+1)*word >= n
+	return n >= least && digits >= 2 && letters >= 2 && (turns+1)*word >= n && slices.ContainsFunc(strings.FieldsFunc(s, separates), mixed)
+}
+
+// separates reports whether a rune separates the words of a name, such as Windows-11-24H2-x64, or
+// the numbers of a date.
+func separates(r rune) bool { return strings.ContainsRune("-_.:~+", r) }
+
+// mixed reports whether a part between separators is too long for one of a name that has digits.
+func mixed(part string) bool {
+	const longest = 7 // as in MCP2026
+	figures := strings.Trim(part, "0123456789")
+	return len(part) > longest && figures != "" && (len(figures) < len(part) || strings.ContainsAny(figures, "0123456789") || strings.ToLower(figures) != figures)
 }
 
 // maxProtocol is the longest name of a WebSocket's subprotocol. Pages cannot set

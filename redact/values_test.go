@@ -165,3 +165,17 @@ func BenchmarkValuesWith(b *testing.B) {
 		v.With(fmt.Sprintf("9f14e45f-ceea-467f-9c3b-%012x", i), "#", false)
 	}
 }
+
+// TestLooksRandom: dates, addresses and names with versions are no keys.
+func TestLooksRandom(t *testing.T) {
+	for _, s := range []string{"2024-11-05T10:00:00Z", "Windows-11-24H2-x64", "2001:db8::ff00:42:8329", "app-v1.2.3-beta.4-linux-x64.tar.gz", "10-Tips-for-Go1.26-and-MCP2026"} {
+		if LooksRandom(s) {
+			t.Errorf("%s looks random", s)
+		}
+	}
+	for _, s := range []string{"kJ8sd7Fh2Lq9Xw3Zr5Tn6Yb2", "user-8f14e45fceea167a5a36dedd4bea2543", "v1.3Xk9Qw7Zp2Lm5Rt8"} {
+		if !LooksRandom(s) {
+			t.Errorf("%s does not look random", s)
+		}
+	}
+}

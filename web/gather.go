@@ -194,7 +194,7 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	}
 	if s := statusAfter(p); s != "" {
 		u := update{ID: r.Call, Status: s}
-		if p.Role == session.RoleCancel {
+		if p.Role == session.RoleCancel && p.Kind == jsonrpc.Notification { // the response to tasks/cancel ends a task
 			u.End, u.Error = int64(p.At), view.JoinWords(": ", view.By(p.Lane), view.Cause(r.Preview))
 		}
 		g.update(p.Call, u)

@@ -45,6 +45,7 @@ type process struct {
 	mu      sync.Mutex
 	written chan struct{} // closed when the last message has been written
 	ended   bool          // nothing more will be sent
+	endedAt time.Time
 	lanes   sync.WaitGroup
 }
 
@@ -100,7 +101,7 @@ func (c *process) CloseSend() {
 	if c.ended {
 		return
 	}
-	c.ended = true
+	c.ended, c.endedAt = true, time.Now()
 	go func(last <-chan struct{}) {
 		defer c.lanes.Done()
 		<-last
@@ -191,7 +192,7 @@ func (c *process) Close() (killed string) {
 	for _, end := range []struct {
 		grace time.Duration
 		by    func() (string, error)
-	}{{graceEOF, c.server.Terminate}, {graceTerm, c.server.Kill}} {
+	}{{graceEOF - time.Since(c.endedAt), c.server.Terminate}, {graceTerm, c.server.Kill}} {
 		select {
 		case <-c.server.Ended():
 			continue

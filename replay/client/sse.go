@@ -138,6 +138,9 @@ func readEvents(most int, from io.Reader, fn func(tap.ServerSentEvent)) error {
 			}
 		}
 		if err == io.EOF {
+			if split.Blank() {
+				fn(readEvent(unit))
+			}
 			return nil
 		}
 		if err != nil {

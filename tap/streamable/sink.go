@@ -199,7 +199,7 @@ func (s *sink) close(complete bool) {
 		}
 	}
 	s.closeChain()
-	if complete && s.open && s.events != nil && !s.events.Blank() && tap.ParseServerSentEvent(s.event).Data != nil {
+	if complete && s.open && s.events != nil && !s.events.Blank() && len(tap.ParseServerSentEvent(s.event).Data) > 0 {
 		s.side.note(tap.EndWithinEvent)
 	}
 	s.endFrame()

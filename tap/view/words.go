@@ -172,9 +172,16 @@ func By(lane tap.Lane) string {
 
 // Cause returns the description of an error without what SDKs write before the cause. Rows have
 // the code and the tool in other places.
-func Cause(text string) string { return boilerplate.ReplaceAllString(text, "") }
+func Cause(text string) string {
+	if m := boilerplate.FindStringSubmatchIndex(text); m != nil && m[1] < len(text) {
+		return text[:m[3]] + text[m[1]:]
+	}
+	return text
+}
 
-var boilerplate = regexp.MustCompile(`\b(?:McpError: )?MCP error -?\d+: |\b(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: `)
+// boilerplate matches what the row itself puts before a text, and what SDKs do.
+var boilerplate = regexp.MustCompile(`^((?:.{0,80}\bby the (?:client|server): |-?\d+ |isError )?)` +
+	`(?:McpError: )?(?:MCP error -?\d+: )?(?:(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: )?`)
 
 // JoinWords joins those of the texts that are not empty.
 func JoinWords(sep string, words ...string) string {
