@@ -24,7 +24,7 @@ func (s *summary) write(w io.Writer, about *About) error {
 	s.writeCancelled(m)
 	s.writeInvalid(m)
 	s.writeFindings(m)
-	s.writeSlowest(m)
+	s.writeSlowest(m, about)
 	s.writeStderr(m)
 	writeCommands(m, about)
 	return m.err
@@ -317,7 +317,7 @@ func times(n uint64) string {
 	return fmt.Sprintf(" and %d more", n-1)
 }
 
-func (s *summary) writeSlowest(m *markdown) {
+func (s *summary) writeSlowest(m *markdown, about *About) {
 	slowest := s.stats.Slowest()
 	if len(slowest) == 0 {
 		return
@@ -325,8 +325,14 @@ func (s *summary) writeSlowest(m *markdown) {
 	m.printf("### The slowest calls\n\n")
 	for i := range slowest {
 		c := &slowest[i]
-		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took),
-			title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, strings.ReplaceAll(c.Status.String(), "_", " "))
+		status := strings.ReplaceAll(c.Status.String(), "_", " ")
+		switch {
+		case c.Status == session.CallPending && about.Status != "live":
+			status = "unanswered"
+		case c.Status == session.CallCancelledLate:
+			status = "too late"
+		}
+		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took), title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, status)
 	}
 	m.printf("\n")
 }

@@ -59,6 +59,11 @@ func (m *mermaidWriter) Add(f *tap.Frame) error {
 		}
 	}
 	m.unanswered(r.Ended)
+	for _, c := range r.Ended {
+		if c.Notes&session.NoteHungUp != 0 && m.hasRoom() {
+			m.printf("    Note over C,S: the client hung up, %d %s is cancelled\n", c.Ref.Seq, words(view.NewTitle(c.Method, c.Subject).Name))
+		}
+	}
 	return m.err
 }
 

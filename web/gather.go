@@ -96,6 +96,13 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	for _, ref := range r.HungUp {
 		g.update(ref, update{ID: idOf(ref), End: int64(f.At)})
 	}
+	if r.Event.Name == tap.EventEnd && r.Event.By == "client" { // in older revisions the call is still open
+		for _, c := range g.tracker.Open() {
+			if c.StreamEnd.By == "client" && c.StreamEnd.At == f.At {
+				g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At), Error: brief(view.StreamEndWords(&c.StreamEnd, c.At))})
+			}
+		}
+	}
 	return r
 }
 
