@@ -66,7 +66,7 @@ func lsWord(word string) (func(*store.Info) bool, error) {
 		word = strings.ToLower(word)
 		return func(i *store.Info) bool {
 			f := &i.Tally.Facts
-			text := strings.Join([]string{i.Header.Label, f.Server.Name, f.Server.Version, f.Client.Name, f.Client.Version, string(f.Revision), f.Dialect}, "\n")
+			text := strings.Join([]string{i.Header.Label, f.Server.Name + " " + f.Server.Version, f.Client.Name + " " + f.Client.Version, string(f.Revision), f.Dialect}, "\n")
 			return strings.Contains(strings.ToLower(text), word) || strings.HasPrefix(i.Header.ID, word)
 		}, nil
 	}

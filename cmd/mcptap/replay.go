@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/replay/client"
 	"github.com/mcptap/mcptap/replay/run"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -165,8 +167,10 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 	if err != nil {
 		return err
 	}
-	if a.opener().IsDir(name) {
-		return hint.With(fmt.Errorf("%s is a directory", term.Quote(name)), "name a recording or an export")
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		if dir, err := a.dataDir(); err != nil || len(store.Labelled(dir, name)) == 0 {
+			return hint.With(fmt.Errorf("%s is a directory", term.Quote(name)), "name a recording or an export")
+		}
 	}
 	if o.update && !o.yes && (!term.IsTerminal(a.stdin) || !term.IsTerminal(a.stderr)) {
 		return errors.New("not a terminal: pass --yes to confirm --update")

@@ -52,7 +52,7 @@ var keys = []*key{
 		unit: &sizes, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.Size, 0)), true }},
 	{name: "at", help: "the time since the start of the recording", examples: []string{"at:>2s", "at:1m..1m30s"},
 		unit: &durations, number: func(it *Item) (uint64, bool) { return uint64(max(it.Frame.At, 0)), true }},
-	{name: "rule", help: "a rule of `mcptap check` that the frame violates", examples: []string{"rule:rpc-07", "rule:feat"},
+	{name: "rule", help: "a rule of `mcptap check` that the frame violates; only in `mcptap show`", examples: []string{"rule:rpc-07", "rule:feat"},
 		needs: NeedFindings, texts: rulesAndFamilies, seen: func(s Seen) []string { return s.Rules }},
 	{name: "seq", help: "the frame number", examples: []string{"seq:17", "seq:10..20"},
 		unit: &counts, number: func(it *Item) (uint64, bool) { return it.Frame.Seq, true }},
@@ -237,7 +237,7 @@ var isWords = []word{
 	thatIs(IsDuplicate, "duplicate", "a second response to a request, or a repeated event", "repeated", "sent_again"),
 	thatIs(IsUnsolicited, "unsolicited", "a notification that belongs to no call"),
 	thatIs(IsBatch, "batch", "a batch, or a message of one", "batched"),
-	{name: "finding", help: "a violation that `mcptap check` reports", needs: NeedFindings, test: func(it *Item) bool { return len(it.Rules) > 0 }},
+	{name: "finding", help: "a violation that `mcptap check` reports; only in `mcptap show`", needs: NeedFindings, test: func(it *Item) bool { return len(it.Rules) > 0 }},
 	{name: "truncated", also: []string{"torn"}, help: "bytes are missing", test: func(it *Item) bool { return it.Frame.Truncated }},
 }
 

@@ -157,7 +157,10 @@ func newNDJSONReader(from io.Reader, line int) (Reader, error) {
 	if err == nil {
 		err = json.Unmarshal(first, &j)
 	}
+	var other *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &other) && j.Type != "recording":
+		return nil, r.wrong(&Error{"not the first line of an export", fromExport})
 	case err != nil:
 		return nil, r.wrong(&Error{err.Error(), fromExport})
 	case len(j.ResourceSpans) > 0:

@@ -180,7 +180,7 @@ func Cause(text string) string {
 }
 
 // boilerplate matches what the row itself puts before a text, and what SDKs do.
-var boilerplate = regexp.MustCompile(`^((?:.{0,80}\bby the (?:client|server): |-?\d+ |isError )?)` +
+var boilerplate = regexp.MustCompile(`^((?:.{0,80}\bby the (?:client|server): |(?:.{0,40}  )?(?:-?\d+ |isError )?)?)` +
 	`(?:McpError: )?(?:MCP error -?\d+: )?(?:(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: )?`)
 
 // JoinWords joins those of the texts that are not empty.

@@ -192,3 +192,21 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+// Only what an SDK writes before the cause is left out, and not if nothing follows.
+func TestCause(t *testing.T) {
+	for text, want := range map[string]string{
+		"MCP error -32602: Input validation error: Invalid arguments for tool f: expected number": "expected number",
+		"-32602 MCP error -32602: Resource not found":                                             "-32602 Resource not found",
+		"by the client: McpError: MCP error -32001: Request timed out":                            "by the client: Request timed out",
+		"✗ failed 2ms  Error executing tool f: no such city":                                      "✗ failed 2ms  no such city",
+		"The docs say: 'MCP error -32602: ' prefixes are added. Error executing tool names: no":   "The docs say: 'MCP error -32602: ' prefixes are added. Error executing tool names: no",
+		"MCP error -32602: ": "MCP error -32602: ",
+		"plain":              "plain",
+		"":                   "",
+	} {
+		if got := Cause(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -113,7 +113,7 @@ func (o *Change) choose(files []File) ([][]int, error) {
 					origin = e.Origin()
 				}
 				if origin != e.Origin() {
-					return nil, hint.With(fmt.Errorf("%s and %s need separate taps", origin, e.Origin()), "wrap each by name with its own --listen")
+					return nil, hint.With(fmt.Errorf("%s and %s need separate taps", origin, e.Origin()), "wrap each by name, and with --client if they have one name, with its own --listen")
 				}
 			}
 			plan[i] = append(plan[i], j)
