@@ -29,6 +29,7 @@ export class RecordingView {
     Object.assign(this, { root, key, changed });
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
     this.selected = state.f ? idOf(state.f) : 0;
+    this.awaited = this.selected; // its row has not come yet
     this.recording = null;
     this.flags = new Map(); // what frames violate, if it is known
     this.unknown = state.unknown || (state.f && !this.selected ? `f=${state.f}` : '');
@@ -54,7 +55,6 @@ export class RecordingView {
     this.#restart(this.filter.applied);
     // Updates the waiting times of pending calls.
     this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
-    this.awaited = this.selected; // its row has not come yet
     if (this.selected && !reports[this.mode]) {
       this.detailBox.hidden = false;
       this.detail.show(this.selected);
@@ -393,6 +393,6 @@ export class RecordingView {
   }
 
   #state() {
-    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab, http: this.http.on ? '1' : '' });
+    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.selected && (this.awaited || !this.detailBox.hidden) ? nameOf(this.selected) : '', tab: this.detail.tab === 'tree' ? '' : this.detail.tab, http: this.http.on ? '1' : '' });
   }
 }

@@ -130,6 +130,28 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
+// TestFrameStaysInURL checks that the URL has the selected frame also before that is read.
+func TestFrameStaysInURL(t *testing.T) {
+	dir := t.TempDir()
+	id := traffic(t, dir, 5000)
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 800, false)
+	p.wait("document.querySelector('.rec')")
+	for _, query := range []string{"v=frames&f=4999", "f=4999"} {
+		eval[bool](p, fmt.Sprintf(`(() => {
+			globalThis.urls = [];
+			for (const name of ['pushState', 'replaceState']) history[name] = (...args) => { History.prototype[name].apply(history, args); urls.push(location.search); };
+			history.pushState(null, '', '/r/%s?%s');
+			dispatchEvent(new PopStateEvent('popstate'));
+			return true;
+		})()`, id, query))
+		p.wait("document.querySelector('.row.selected .no')?.textContent === '4999'")
+		if got := eval[string](p, "urls.find((u) => !u.includes('f=4999')) ?? ''"); got != "" {
+			t.Errorf("%s became %s", query, got)
+		}
+	}
+}
+
 // TestWaterfallClips checks the mark of a bar that extends beyond the visible time.
 func TestWaterfallClips(t *testing.T) {
 	dir := t.TempDir()
