@@ -29,7 +29,7 @@ export class Foot {
     const all = recording ? Math.max(recording.last, read) : read;
     const parts = [];
     if (!view.idle && !view.problem && !view.lost) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
-    else if (view.query) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
+    else if (view.query && !view.refused) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
     if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'response without a request', 'responses without a request')));

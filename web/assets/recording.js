@@ -84,7 +84,7 @@ export class RecordingView {
     this.rows = new Rows();
     this.read = 0;
     this.idle = false;
-    this.problem = null;
+    this.problem = this.refused = null; // of the recording, of the filter
     this.news = 0;
     this.over = this.recording ? this.recording.status !== 'live' : false;
     this.#build();
@@ -153,7 +153,7 @@ export class RecordingView {
 
   #fail(p) {
     if (p.kind === 'filter') {
-      this.filter.complain(p);
+      this.filter.complain(this.refused = p);
       this.idle = true;
       return;
     }
