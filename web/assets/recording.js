@@ -18,6 +18,7 @@ import { Sequence, header as sequenceHeader } from './sequence.js';
 import { showStats } from './statistics.js';
 import { Summary } from './summary.js';
 import * as waterfall from './waterfall.js';
+import { openAtEnd } from './words.js';
 import { splitter } from './splitter.js';
 
 export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics'], ['findings', 'Findings']];
@@ -342,7 +343,7 @@ export class RecordingView {
 
   /** Whether a line begins a call that will have no response. */
   unanswered(i) {
-    return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening';
+    return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening' && !openAtEnd(this.rows, i);
   }
 
   /** Selects the next failure, or the previous one. */
