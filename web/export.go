@@ -201,10 +201,17 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		s.addFrame(&rec, &f)
 	}
 	s.flush(g, 1)
-	stats.Finish(g.tracker.Open(), end)
+	open := g.tracker.Open()
+	all := len(open)
+	if s.Left > 0 {
+		waits := func(c *session.Call) bool { return c.Status.Unanswered() && c.Until(end+1) > end }
+		open = slices.DeleteFunc(open, waits)
+	}
+	stats.Finish(open, end)
 	s.Stats = newStatsJSON(stats, end)
+	s.Stats.Open = all - len(open)
 	if s.Left == 0 {
-		s.Findings = newFindingsJSON(checker.Report(g.tracker.Open()))
+		s.Findings = newFindingsJSON(checker.Report(open))
 	}
 	s.addChanges()
 	s.Messages = append(s.Messages, message{Read: rec.Info.Frames, Idle: true, Done: true})

@@ -40,6 +40,9 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) error {
 		units = utf16Len(query)
 	}
 	for _, c := range filter.Complete(query, byteOffset(query, units), s.seen.of(r.PathValue("key")).list()) {
+		if c.Help != "" && refusedWord(c.Text) {
+			continue
+		}
 		from, to := utf16Len(query[:c.From]), utf16Len(query[:c.To])
 		res.Completions = append(res.Completions, completionJSON{from, to, c.Text, c.Help})
 	}
@@ -54,6 +57,10 @@ func parseFilter(query string) (*filter.Filter, error) {
 	}
 	return f, err
 }
+
+// refusedWord reports whether a key, or a word of one, is in no filter that parseFilter
+// accepts.
+func refusedWord(text string) bool { return text == "rule:" || text == "finding" }
 
 // utf16Len returns the length of a text in JavaScript.
 func utf16Len(s string) (n int) {
@@ -76,7 +83,12 @@ func byteOffset(s string, units int) int {
 
 // serveHelp sends the help on the language of filters.
 func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) error {
-	return respond(w, filter.Help())
+	sections := filter.Help()
+	for i := range sections {
+		refused := func(l filter.HelpLine) bool { return refusedWord(l.Form) }
+		sections[i].Lines = slices.DeleteFunc(slices.Clone(sections[i].Lines), refused)
+	}
+	return respond(w, sections)
 }
 
 const (

@@ -30,6 +30,9 @@ type statsJSON struct {
 	Histogram  []bucketJSON `json:"histogram"`
 	Read       int64        `json:"read"` // ns from the start
 	Live       bool         `json:"live,omitempty"`
+	// Open is how many calls are not counted because their responses may come after
+	// the part of the recording that a saved page has.
+	Open int `json:"open,omitempty"`
 }
 
 // groupJSON sums up the calls of one method, tool or prompt.

@@ -85,12 +85,11 @@ func (s *Server) stream(ctx context.Context, sock *socket, key string, o viewOpt
 	if err != nil {
 		return err
 	}
-	g, err := newGatherer(o, s.seen.of(key))
-	if err != nil {
+	st := &stream{socket: sock, reader: reader}
+	if err := st.describe(message{}); err != nil {
 		return err
 	}
-	st := &stream{socket: sock, reader: reader, gather: g}
-	if err := st.describe(message{}); err != nil {
+	if st.gather, err = newGatherer(o, s.seen.of(key)); err != nil {
 		return err
 	}
 	for ctx.Err() == nil {

@@ -3,6 +3,9 @@
 /** Whether this is a saved page. */
 export const saved = false;
 
+/** How many frames of the recording the page lacks. */
+export const left = 0;
+
 /** An error response of the server. */
 export class Problem extends Error {
   constructor(p) {

@@ -1,8 +1,9 @@
 // The line below the list: how many frames there are, and how many are new.
 
 import { announce, fill, h, keepFocus } from './dom.js';
-import { saved } from './source.js';
+import { left, saved } from './source.js';
 import { count, plural } from './text.js';
+import { openAtEnd } from './words.js';
 
 const pause = 80; // ms between two drawings
 const quiet = 3000; // ms between two announcements
@@ -29,12 +30,14 @@ export class Foot {
     const all = recording ? Math.max(recording.last, read) : read;
     const parts = [];
     if (!view.idle && !view.problem && !view.lost) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
-    else if (view.query) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
+    else if (view.query && !view.refused) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
     if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'response without a request', 'responses without a request')));
-    if (rows.waiting.size > 0) {
-      const text = (view.over ? '◌ no response to ' : '◌ waiting for ') + plural(rows.waiting.size, 'call');
+    const open = left > 0 ? [...rows.waiting].filter((i) => openAtEnd(rows, i)).length : 0;
+    if (open > 0) parts.push(`◌ ${plural(open, 'call')} open at the end of this part`);
+    if (rows.waiting.size > open) {
+      const text = (view.over ? '◌ no response to ' : '◌ waiting for ') + plural(rows.waiting.size - open, 'call');
       parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only those', () => view.filter.set('is:pending'), text));
     }
     const hidden = view.http.draw(view);

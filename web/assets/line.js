@@ -3,7 +3,7 @@
 import { h, setAttr, setText } from './dom.js';
 import { indexOf, mark, seqOf } from './rows.js';
 import { duration, offset, size } from './text.js';
-import { arrows, kindOf, laneClass, laneTitles, stateOf } from './words.js';
+import { arrows, kindOf, laneClass, laneTitles, openAtEnd, stateOf } from './words.js';
 
 export const columns = [
   ['no', '#', 'number of the frame'], ['time', 'Time', 'since the start, in seconds'], ['what', 'Message', ''],
@@ -104,7 +104,7 @@ function took(view, i, call) {
     if (rows.settled(i)) return duration((rows.end[i] || rows.at[i] + rows.latency[i]) - rows.at[i]);
     // A call without a response has an end if it lost the response or its client hung up.
     const until = rows.end[i] || view.summary.now(view.over);
-    return rows.stateName(i) === 'listening' ? '' : '> ' + duration(Math.max(until - rows.at[i], 0));
+    return rows.stateName(i) === 'listening' || openAtEnd(rows, i) ? '' : '> ' + duration(Math.max(until - rows.at[i], 0));
   }
   if (rows.request[i]) return duration(rows.latency[i]);
   return '';

@@ -11,7 +11,7 @@ export class Nothing {
 
   draw() {
     const { view } = this;
-    const none = view.lines.length === 0;
+    const none = view.lines.length === 0 && !view.refused;
     this.el.hidden = !none;
     if (!none) return;
     const words = this.#words();

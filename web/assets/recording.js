@@ -18,6 +18,7 @@ import { Sequence, header as sequenceHeader } from './sequence.js';
 import { showStats } from './statistics.js';
 import { Summary } from './summary.js';
 import * as waterfall from './waterfall.js';
+import { openAtEnd } from './words.js';
 import { splitter } from './splitter.js';
 
 export const modes = [['calls', 'Calls'], ['frames', 'Frames'], ['sequence', 'Sequence'], ['stats', 'Statistics'], ['findings', 'Findings']];
@@ -29,6 +30,7 @@ export class RecordingView {
     Object.assign(this, { root, key, changed });
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
     this.selected = state.f ? idOf(state.f) : 0;
+    this.awaited = this.selected; // its row has not come yet
     this.recording = null;
     this.flags = new Map(); // what frames violate, if it is known
     this.unknown = state.unknown || (state.f && !this.selected ? `f=${state.f}` : '');
@@ -54,7 +56,6 @@ export class RecordingView {
     this.#restart(this.filter.applied);
     // Updates the waiting times of pending calls.
     this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
-    this.awaited = this.selected; // its row has not come yet
     if (this.selected && !reports[this.mode]) {
       this.detailBox.hidden = false;
       this.detail.show(this.selected);
@@ -84,7 +85,7 @@ export class RecordingView {
     this.rows = new Rows();
     this.read = 0;
     this.idle = false;
-    this.problem = null;
+    this.problem = this.refused = null; // of the recording, of the filter
     this.news = 0;
     this.over = this.recording ? this.recording.status !== 'live' : false;
     this.#build();
@@ -153,7 +154,7 @@ export class RecordingView {
 
   #fail(p) {
     if (p.kind === 'filter') {
-      this.filter.complain(p);
+      this.filter.complain(this.refused = p);
       this.idle = true;
       return;
     }
@@ -342,7 +343,7 @@ export class RecordingView {
 
   /** Whether a line begins a call that will have no response. */
   unanswered(i) {
-    return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening';
+    return this.over && this.rows.begins(i) && !this.rows.settled(i) && this.rows.stateName(i) !== 'listening' && !openAtEnd(this.rows, i);
   }
 
   /** Selects the next failure, or the previous one. */
@@ -393,6 +394,6 @@ export class RecordingView {
   }
 
   #state() {
-    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.detailBox.hidden || !this.selected ? '' : nameOf(this.selected), tab: this.detail.tab === 'tree' ? '' : this.detail.tab, http: this.http.on ? '1' : '' });
+    this.changed({ q: this.query, v: this.mode === 'calls' ? '' : this.mode, f: this.selected && (this.awaited || !this.detailBox.hidden) ? nameOf(this.selected) : '', tab: this.detail.tab === 'tree' ? '' : this.detail.tab, http: this.http.on ? '1' : '' });
   }
 }

@@ -30,6 +30,7 @@ export async function showStats(el, view, signal) {
   draw();
   const { chosen, more } = view.sessions;
   if (more) el.firstChild.prepend(h('p', { class: 'note' }, `The statistics include all calls${chosen ? ' of session ' + chosen : ''}: the filter applies to the other views.`));
+  if (stats.open) el.firstChild.prepend(h('p', { class: 'note' }, `Not counted: ${plural(stats.open, 'call')} open at the end of this part.`));
   if (!stats.live) return;
   const refresh = h('button', { type: 'button', class: 'quiet', onclick: () => showStats(el, view, signal) }, 'Refresh');
   el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: these are the statistics at ${offset(stats.read)} s. `, refresh));

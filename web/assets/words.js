@@ -1,6 +1,7 @@
 // Shapes and words for kinds, roles and states, so that no distinction depends on colour.
 
 import { lanes } from './rows.js';
+import { left } from './source.js';
 
 /** The arrow of a lane. */
 export const arrows = { [lanes.lifecycle]: '·', [lanes.toServer]: '→', [lanes.toClient]: '←', [lanes.stderr]: '!' };
@@ -31,7 +32,11 @@ const stateWords = {
 export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
 
 const unanswered = plain('◌', 'no response', 'bad');
+const unknown = plain('◌', 'not known', 'dim');
 const unsubscribed = plain('≋', 'ended', 'ok');
+
+/** Whether a call is open at the end of a part of a recording: its response may be in the frames that the page lacks. */
+export const openAtEnd = (rows, i) => left > 0 && !rows.settled(i) && !rows.end[i];
 
 /** The state of a call; over means that the recording has ended. */
 export function stateOf(rows, i, over) {
@@ -39,6 +44,7 @@ export function stateOf(rows, i, over) {
   // A client ends a subscription by cancelling it.
   if (s.word.startsWith('cancelled') && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
   if (!over || rows.settled(i) || s === stateWords.listening) return s;
+  if (openAtEnd(rows, i)) return unknown;
   return s === stateWords.pending ? unanswered : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
 }
 

@@ -1,12 +1,16 @@
 package browsertest
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/mcptap/mcptap/tap"
 )
 
 // TestSavedPage opens a saved page from its file.
@@ -79,6 +83,52 @@ func TestSavedPart(t *testing.T) {
 	if got, want := p.text("#top"), "part of a recording: the first 100 of 109 frames"; !strings.Contains(got, want) {
 		t.Errorf("no %q in %s", want, got)
 	}
+}
+
+// TestSavedPartOpenCalls checks that a page with only the first frames does not report calls as
+// without a response if their responses may be in later frames.
+func TestSavedPartOpenCalls(t *testing.T) {
+	const n = 20_002
+	dir := t.TempDir()
+	id := writeRecording(t, dir, "part", func(i int) (tap.Frame, bool) {
+		f := tap.Frame{At: time.Duration(i) * time.Millisecond, Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/x"}` + "\n")}
+		switch i {
+		case 0, 1, 2:
+			f.Lane, f.Raw = tap.ToServer, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tool_%[1]d"}}`+"\n", i)
+		case 3, n - 2, n - 1:
+			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", (i+1)%4)
+		}
+		return f, i < n
+	})
+	base, _ := startWeb(t, dir)
+	page, _ := exported(t, base, id, "html")
+	file := filepath.Join(t.TempDir(), "saved.html")
+	if err := os.WriteFile(file, page, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := newTab(t, "file://"+file, 1280, 800, false)
+	rows := p.read()
+	if strings.Count(rows, "◌ not known") != 2 || strings.Contains(rows, "no response") || strings.Contains(rows, ">") {
+		t.Errorf("rows\n%s", rows)
+	}
+	if n := eval[int](p, "document.querySelectorAll('.pad > .row.bad').length"); n != 0 {
+		t.Errorf("%d rows are marked as bad", n)
+	}
+	if got := p.text(".foot"); !strings.Contains(got, "2 calls open at the end of this part") || strings.Contains(got, "no response") {
+		t.Errorf("foot: %s", got)
+	}
+	p.keys("gj")
+	p.wait("/not known/.test(document.querySelector('.detail-head .state')?.innerText)")
+	p.picture("saved-part")
+	p.keys("4")
+	p.wait("document.querySelector('.stats table')")
+	got := p.text(".stats")
+	for _, want := range []string{"Not counted: 2 calls open at the end of this part.", "1 call ", "0 without a response"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in the statistics:\n%s", want, got)
+		}
+	}
+	p.picture("saved-part-statistics")
 }
 
 // TestSavedSearch checks the search of a saved page.

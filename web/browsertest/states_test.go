@@ -130,6 +130,70 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
+// TestFrameStaysInURL checks that the URL has the selected frame also before that is read.
+func TestFrameStaysInURL(t *testing.T) {
+	dir := t.TempDir()
+	id := traffic(t, dir, 5000)
+	base, _ := startWeb(t, dir)
+	p := newTab(t, base, 1280, 800, false)
+	p.wait("document.querySelector('.rec')")
+	for _, query := range []string{"v=frames&f=4999", "f=4999"} {
+		eval[bool](p, fmt.Sprintf(`(() => {
+			globalThis.urls = [];
+			for (const name of ['pushState', 'replaceState']) history[name] = (...args) => { History.prototype[name].apply(history, args); urls.push(location.search); };
+			history.pushState(null, '', '/r/%s?%s');
+			dispatchEvent(new PopStateEvent('popstate'));
+			return true;
+		})()`, id, query))
+		p.wait("document.querySelector('.row.selected .no')?.textContent === '4999'")
+		if got := eval[string](p, "urls.find((u) => !u.includes('f=4999')) ?? ''"); got != "" {
+			t.Errorf("%s became %s", query, got)
+		}
+	}
+}
+
+// TestRefusedFilter opens links with filters that the page refuses: it shows the head of the
+// recording, and the error of the filter.
+func TestRefusedFilter(t *testing.T) {
+	dir := imported(t, "2026-07-28-chain-healthy")
+	base, _ := startWeb(t, dir)
+	for query, want := range map[string]string{"is:finding": "for mcptap show only", "latency:x": "invalid duration"} {
+		p := newTab(t, at(t, base, "/r/1ee9dfb0?f=3&q="+query), 1280, 800, false)
+		p.read()
+		p.wait("document.querySelector('.summary .menu-wrap button')")
+		if got := p.text(".summary"); strings.Contains(got, "Loading") || !strings.Contains(got, "Compare") || !strings.Contains(got, "Export") {
+			t.Errorf("%s: the head is %s", query, got)
+		}
+		if got := p.text(".filter-problem"); !strings.Contains(got, want) {
+			t.Errorf("%s: the error is %q", query, got)
+		}
+		p.wait("/rooms loaded/.test(document.querySelector('.card')?.innerText)")
+		if got := p.text("main"); strings.Contains(got, "Nothing matches") || strings.Contains(got, "0 rows") || strings.Contains(got, "cannot be read") {
+			t.Errorf("%s: the page has\n%s", query, got)
+		}
+		if got := eval[string](p, "location.search"); !strings.Contains(got, "f=3") {
+			t.Errorf("%s: the URL has %s", query, got)
+		}
+		p.picture("state-refused-filter")
+		for text, other := range map[string]string{"is:": "finding", "r": "rule:"} {
+			p.find(text)
+			p.wait("document.querySelectorAll('.completions [role=option]').length > 0 && document.activeElement.value === '" + text + "'")
+			time.Sleep(300 * time.Millisecond) // completions of the last character
+			if got := p.text(".completions [role=option] .mono"); strings.Contains(got, other) {
+				t.Errorf("completions of %s: %s", text, got)
+			}
+			p.keys("\x1b\x1b")
+		}
+		p.keys("c")
+		p.wait("document.querySelector('.pad > .row .name') && document.querySelector('.filter-problem').hidden")
+		p.keys("?")
+		p.wait("document.querySelector('dialog .language table')")
+		if got := p.text("dialog .language"); strings.Contains(got, "rule:") || strings.Contains(got, "is:finding") {
+			t.Errorf("the help has\n%s", got)
+		}
+	}
+}
+
 // TestWaterfallClips checks the mark of a bar that extends beyond the visible time.
 func TestWaterfallClips(t *testing.T) {
 	dir := t.TempDir()
