@@ -72,6 +72,9 @@ func TestOpening(t *testing.T) {
 		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}
 		b< {"protocolVersion":"none","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,
 			"breaking changed session $.result.protocolVersion the server names no known revision"},
+		{`> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
+		a< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}
+		b< {"protocolVersion":"DRAFT-2026-v1","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`, "behaviour changed session $.revision"},
 		{`a> initialize {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		b> initialize {"capabilities":{},"clientInfo":{"name":"c","version":"1"}}
 		< {"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}`,

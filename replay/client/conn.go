@@ -26,8 +26,7 @@ type Conn interface {
 	// HangUp breaks off the exchange of a message. It returns false if messages have no
 	// exchanges.
 	HangUp(m *Outgoing) bool
-	// CloseSend ends the client's lane if the transport can end it alone, and on HTTP the
-	// session.
+	// CloseSend ends the client's lane if the transport can end it alone.
 	CloseSend()
 	// Close closes the connection and returns when everything is recorded. Killed is the
 	// signal that ended the server, "" for none.

@@ -418,9 +418,11 @@ func (c *httpConn) HangUp(m *Outgoing) bool {
 	return true
 }
 
-// CloseSend ends the session, once (2025-03-26 to 2025-11-25
+func (c *httpConn) CloseSend() {}
+
+// endSession ends the session, once (2025-03-26 to 2025-11-25
 // basic/transports#session-management). A request that follows has its id nevertheless.
-func (c *httpConn) CloseSend() {
+func (c *httpConn) endSession() {
 	c.mu.Lock()
 	ends := c.session != "" && !c.ended
 	c.ended = true
@@ -441,7 +443,7 @@ func (c *httpConn) Close() string {
 		return ""
 	}
 	if !c.keeps {
-		c.CloseSend()
+		c.endSession()
 	}
 	c.cancel()
 	c.work.Wait()

@@ -194,7 +194,9 @@ func (p *player) step(s *step) error {
 		}
 	case stepDelete:
 		p.pace(s)
-		p.conn.CloseSend()
+		if c, ok := p.conn.(*httpConn); ok {
+			c.endSession()
+		}
 	case stepEnd:
 		p.catchUp()
 		p.wait(min(linger, max(0, s.at-p.last)))
