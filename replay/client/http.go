@@ -307,6 +307,10 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 		case <-time.After(wait):
 		case <-ctx.Done():
 		}
+		if c.isEnded() {
+			<-ctx.Done() // which comes soon
+			break
+		}
 		before := last
 		resumed = true
 		err = c.resume(ctx, last, take)
@@ -393,6 +397,9 @@ func (c *httpConn) stand() {
 			case <-c.ctx.Done():
 				return
 			}
+			if c.isEnded() {
+				return
+			}
 			if c.resume(c.ctx, last, take) != nil {
 				return
 			}
@@ -419,6 +426,13 @@ func (c *httpConn) HangUp(m *Outgoing) bool {
 }
 
 func (c *httpConn) CloseSend() {}
+
+// isEnded reports whether the session was ended. Then no stream is resumed any more.
+func (c *httpConn) isEnded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
 
 // endSession ends the session, once (2025-03-26 to 2025-11-25
 // basic/transports#session-management). A request that follows has its id nevertheless.
