@@ -308,8 +308,7 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 		case <-ctx.Done():
 		}
 		if c.isEnded() {
-			<-ctx.Done() // which comes soon
-			break
+			return errors.New("the session was ended")
 		}
 		before := last
 		resumed = true
