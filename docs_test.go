@@ -196,7 +196,7 @@ func (h *home) twoSessions() {
 	h.stop()
 }
 
-// run tries a command of a page. A difference that it finds is no failure of its
+// run tries a command of a page. A difference that it finds is not a failure of its
 // own; a command that it does not know, or a flag, is.
 func (h *home) run(line string) {
 	h.t.Helper()

@@ -190,7 +190,7 @@ func decodeField(value string) (string, bool) {
 }
 
 // compareNumbers returns the order of two JSON numbers. Numbers that differ only beyond the
-// precision of a float64 differ, too. ok is false if a text is no number, or one too large.
+// precision of a float64 differ, too. ok is false if a text is not a number or is out of range.
 func compareNumbers(a, b string) (order int, ok bool) {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)

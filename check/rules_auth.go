@@ -148,7 +148,7 @@ var rulesAuth = []Rule{
 		ID: "auth-14", Class: "should", In: "E", Side: "server", Transport: "http",
 		Text:   "offline_access is not in the scope of a challenge or in scopes_supported of the metadata of the protected resource.",
 		Source: "E:basic/authorization/index#refresh-tokens",
-		Fix:    "Remove it; refresh tokens are no matter of the resource.",
+		Fix:    "Remove it; refresh tokens do not concern the resource.",
 		New: func(s *Session) Hooks {
 			hooks := metadata(func(_ *Exchange, doc jsonrpc.Value, v *Verdict) {
 				for _, scope := range doc.Get("scopes_supported").Each {

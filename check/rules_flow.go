@@ -240,7 +240,7 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-19", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it. That is no loss if it reports the total.",
+		Text:   "The last progress notification is sent together with the response, less than a millisecond before it; clients may drop it. That is not a loss if it reports the total.",
 		Source: sourceProgress,
 		Fix:    "Do not rely on the last progress message; put the final state into the result.",
 		New: func(*Session) Hooks {

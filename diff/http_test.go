@@ -143,7 +143,7 @@ func TestStreamAndListen(t *testing.T) {
 }
 
 // TestLeavingASubscription compares a client that hangs up with one that cancels
-// and gets a last answer, which is no difference between HTTP and pipes when it asks
+// and gets a last answer, which is not a difference between HTTP and pipes when it asks
 // for nothing more. In the middle of a session it is one.
 func TestLeavingASubscription(t *testing.T) {
 	const listen = `
@@ -314,8 +314,8 @@ func TestRefusedOtherwise(t *testing.T) {
 	}
 }
 
-// TestResumedStreams: the event store of the TypeScript SDK sends the empty event that began a
-// stream again as {}, which is no message.
+// TestResumedStreams: the event store of the TypeScript SDK sends the empty event at the
+// start of a stream again as {}, which is not a message.
 func TestResumedStreams(t *testing.T) {
 	side := func(text string) []tap.Frame {
 		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 7}

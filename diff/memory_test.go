@@ -55,8 +55,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestFlood reads sessions whose servers write what is no message without end: the
-// same flood is no difference, another one is, and what is kept of it is bounded.
+// TestFlood reads sessions whose servers write what is not a message without end: the
+// same flood is not a difference, another one is, and what is kept of it is bounded.
 func TestFlood(t *testing.T) {
 	read := func(lines int, last string) *Session {
 		frame := func(seq uint64) tap.Frame {

@@ -180,7 +180,7 @@ func TestErrorsOfLoading(t *testing.T) {
 			s.add(&a[i], false)
 		}
 		if _, err := Compare(s.end(), recorded("b", b), Options{}); err == nil {
-			t.Errorf("%s is no error", name)
+			t.Errorf("%s is not an error", name)
 		}
 	}
 	stop := errors.New("enough")

@@ -60,7 +60,7 @@ func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) 
 	case "minimum", "exclusiveMinimum":
 		x.limit(path, a, b, 1)
 	case "minLength", "minItems", "minProperties":
-		if !isZero(a) || !isZero(b) { // 0 is no limit
+		if !isZero(a) || !isZero(b) { // 0 is not a limit
 			x.limit(path, a, b, 1)
 		}
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":

@@ -94,7 +94,7 @@ func mockURL(t *testing.T, line string, events bool) string {
 	return listening.URL
 }
 
-// The transports of recording and mock are no matter: what was recorded on stdio is
+// The transports of recording and mock do not matter: what was recorded on stdio is
 // served over HTTP, as Streamable HTTP and as HTTP+SSE, and the reverse.
 func TestMockAcrossTransports(t *testing.T) {
 	needLong(t)

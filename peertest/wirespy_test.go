@@ -114,7 +114,7 @@ func (l *wireLog) read(t *testing.T) (all []spoken) {
 		req, err := http.ReadRequest(up)
 		if err != nil {
 			if err != io.EOF {
-				t.Errorf("the server got what is no request: %v", err)
+				t.Errorf("the server got what is not a request: %v", err)
 			}
 			break
 		}

@@ -63,7 +63,7 @@ func (o *Opener) ImportBundle(ctx context.Context, dir, name string, limit int64
 		return "", err
 	}
 	path = filepath.Join(dir, store.FileName(h))
-	room := limit // recordings are compressed, so the size of the file is no bound
+	room := limit // recordings are compressed, so the size of the file is not a bound
 	return path, Copy(ctx, path, h, rec, func(f *tap.Frame) error {
 		if room -= f.Size; room < 0 {
 			return fmt.Errorf("%s: %w: its frames exceed %s", bundle.Recording, bundle.ErrTooLarge, view.Size(limit))

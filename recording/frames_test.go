@@ -57,7 +57,7 @@ func TestFrames(t *testing.T) {
 		t.Error("no error")
 	}
 	if IsText(t.TempDir()) {
-		t.Error("a directory is no text")
+		t.Error("a directory is not text")
 	}
 }
 

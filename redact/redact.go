@@ -157,7 +157,7 @@ func (r *Redactor) unreadable(raw []byte) []byte {
 	if !r.found("not-text", raw) {
 		return raw
 	}
-	return fmt.Appendf(nil, "redacted: %d bytes that are no text were withheld", len(raw))
+	return fmt.Appendf(nil, "redacted: %d bytes that are not text were withheld", len(raw))
 }
 
 // Withhold returns the replacement of a frame that is too large to be searched.

@@ -367,12 +367,12 @@ func TestURLsInArguments(t *testing.T) {
 	}
 }
 
-// Nobody can say what is in content that is no text.
+// Nobody can say what is in content that is not text.
 func TestWhatIsNoText(t *testing.T) {
 	for _, form := range []tap.Form{tap.FormBody, tap.FormBinary, tap.FormBytes} {
 		for _, raw := range []string{"\x1f\x8b\x08\x00\xffplanted", "p\x00l\x00a\x00n\x00t\x00e\x00d\x00"} { // gzip, UTF-16
 			r := New(testOptions())
-			if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(raw)}); string(got) != fmt.Sprintf("redacted: %d bytes that are no text were withheld", len(raw)) {
+			if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(raw)}); string(got) != fmt.Sprintf("redacted: %d bytes that are not text were withheld", len(raw)) {
 				t.Errorf("%v: %q", form, got)
 			}
 			if f := r.Findings(); len(f) != 1 || f[0].Rule != "not-text" {

@@ -43,7 +43,7 @@ func TestValuesInColumns(t *testing.T) {
 		{"user,pin", "me,12", "me,12"},
 		{"user,cvv", "me,123", "me,*"},
 		{"user,pin", "me,none", "me,none"},
-		// What is no table.
+		// What is not a table.
 		{"user, password", "me, letmein", "me, letmein"},
 		{"user,password,", "me,letmein,", "me,letmein,"},
 		{"user,password (x)", "me,letmein", "me,letmein"},

@@ -166,7 +166,7 @@ func BenchmarkValuesWith(b *testing.B) {
 	}
 }
 
-// TestLooksRandom: dates, addresses and names with versions are no keys.
+// TestLooksRandom: dates, addresses and names with versions are not keys.
 func TestLooksRandom(t *testing.T) {
 	for _, s := range []string{"2024-11-05T10:00:00Z", "Windows-11-24H2-x64", "2001:db8::ff00:42:8329", "app-v1.2.3-beta.4-linux-x64.tar.gz", "10-Tips-for-Go1.26-and-MCP2026"} {
 		if LooksRandom(s) {

@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 		{"requests and notifications", `{"method":"a","id":1}`, `{"method":"a"}`, false},
 		{"no params and empty ones", `{"method":"a","id":1}`, `{"method":"a","id":1,"params":{}}`, true},
 		{"empty params and empty lists", `{"method":"a","id":1,"params":[]}`, `{"method":"a","id":1,"params":{}}`, false},
-		{"params that are no object", `{"method":"a","id":1,"params":[1]}`, `{"method":"a","id":1,"params":[2]}`, false},
+		{"params that are not an object", `{"method":"a","id":1,"params":[1]}`, `{"method":"a","id":1,"params":[2]}`, false},
 		{"absent and null", `{"method":"a","id":1,"params":{"x":null}}`, `{"method":"a","id":1,"params":{}}`, false},
 		{"types", `{"method":"a","id":1,"params":{"x":1}}`, `{"method":"a","id":1,"params":{"x":"1"}}`, false},
 		{"names and values", `{"method":"a","id":1,"params":{"x":"y","z":"w"}}`, `{"method":"a","id":1,"params":{"x":"z","y":"w"}}`, false},

@@ -105,7 +105,7 @@ func TestParseFault(t *testing.T) {
 	} {
 		f, err := ParseFault(text)
 		if want == "" {
-			// A name with = in it is no option, as options are few.
+			// A name with = in it is not an option, as options are few.
 			want = text
 		}
 		if err != nil || f.String() != want {

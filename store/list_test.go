@@ -338,7 +338,7 @@ func (g growing) Stat() (os.FileInfo, error) {
 	return g.File.Stat()
 }
 
-// A commit that makes the file larger while it is being opened is no damage.
+// A commit that makes the file larger while it is being opened is not damage.
 func TestFileGrowsWhileItIsOpened(t *testing.T) {
 	d := dbfile{path: filepath.Join(t.TempDir(), "x"+Ext)}
 	if err := d.create(tap.Header{ID: "00000000"}); err != nil {

@@ -51,7 +51,7 @@ func TestIdleIsNoStall(t *testing.T) {
 		}
 		q.moved = time.Time{}
 		if q.chunk(tap.ToServer, []byte("x")); !q.moved.IsZero() {
-			t.Error("more to take is no progress")
+			t.Error("more to take is not progress")
 		}
 		if taken(q); q.moved.IsZero() {
 			t.Error("a commit is progress")

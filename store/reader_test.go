@@ -150,7 +150,7 @@ func TestLargeFrame(t *testing.T) {
 	}
 }
 
-// TestOtherFiles opens what is no recording.
+// TestOtherFiles opens what is not a recording.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -25,7 +25,7 @@ func TestBundleIsWhole(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("an unknown module is no error")
+			t.Error("an unknown module is not an error")
 		}
 	}()
 	bundle("no_such_module", "")

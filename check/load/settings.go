@@ -90,7 +90,7 @@ func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
 			if isFile && !filepath.IsAbs(text) {
 				text = filepath.Join(dir, text)
 			}
-			if err := flags.Set(key, text); err != nil { // locked is the only one that is no text
+			if err := flags.Set(key, text); err != nil { // locked is the only one that is not text
 				return fmt.Errorf("%s: line %d: %s must be true or false", term.Quote(name), v.Line, key)
 			}
 		}

@@ -112,7 +112,7 @@ func exported(t *testing.T, b []byte) []byte {
 }
 
 // However a recording ended, it is packed, opened again, and holds the same frames;
-// one that cannot be read is no bundle.
+// one that cannot be read is not a bundle.
 func TestBundleOfOddRecordings(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile(record(t, manyFrames(3000)))

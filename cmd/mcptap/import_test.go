@@ -79,7 +79,7 @@ func TestEmptyRecordingRoundTrip(t *testing.T) {
 	}
 }
 
-// What is no text is given up at once, however long it is.
+// What is not text is given up at once, however long it is.
 func TestImportOfWhatIsNoText(t *testing.T) {
 	t.Parallel()
 	a, out := testApp(nil)

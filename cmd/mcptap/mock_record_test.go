@@ -208,7 +208,7 @@ func TestRecordFromURLWithHeader(t *testing.T) {
 	}
 }
 
-// What the transport refuses is no answer to be recorded.
+// What the transport refuses is not an answer to be recorded.
 func TestRecordRefusal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "session.txtar")
 	if err := os.WriteFile(path, []byte(handWritten), 0o600); err != nil {

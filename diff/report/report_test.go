@@ -317,7 +317,7 @@ func TestFailures(t *testing.T) {
 	}
 	set.FailOn = diff.Behaviour
 	if set.Reports = nil; !set.Failed() {
-		t.Error("a recording without a counterpart is no failure")
+		t.Error("a recording without a counterpart is not a failure")
 	}
 	if set.FailOn = diff.Breaking; set.Failed() {
 		t.Error("a recording without a counterpart breaks something")
@@ -340,7 +340,7 @@ func TestFullDisk(t *testing.T) {
 	set := weather(t, true)
 	for _, f := range formats {
 		if f.write(&fullDisk{100}, set) == nil {
-			t.Errorf("%s: a full disk is no error", f.name)
+			t.Errorf("%s: a full disk is not an error", f.name)
 		}
 	}
 }

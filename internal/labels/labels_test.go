@@ -132,12 +132,12 @@ func TestLabelOfCommandLines(t *testing.T) {
 	}
 }
 
-// Whatever a flag means to a launcher, its value is no name.
+// Whatever a flag means to a launcher, its value is not a name.
 func TestLabelHoldsNoFlagsValue(t *testing.T) {
 	for _, launcher := range strings.Fields(`npx pnpx bunx npm pnpm yarn uvx uv pipx docker podman node tsx bun python python3 dotnet cargo bundle deno
 		ruby php perl java go sh bash cmd env sudo nice timeout stdbuf time setsid exec command nohup`) {
 		if _, ok := launchers()[programName(launcher)]; !ok {
-			t.Errorf("%s is no launcher", launcher)
+			t.Errorf("%s is not a launcher", launcher)
 		}
 		for _, words := range []string{
 			"--token s3cret", "--token=s3cret q", "--token s3cret q", "--token q s3cret", "-y --token s3cret -m s3cret q",

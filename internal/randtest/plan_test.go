@@ -46,7 +46,7 @@ type Exchange struct {
 	Framing string
 	Events  bool // the response is an event stream
 	Conn    int  // the client's connection
-	Refused bool // the response is no part of the session: other transports leave it out
+	Refused bool // the response is not part of the session: other transports leave it out
 	ids     int  // events with ids so far
 }
 

@@ -169,7 +169,7 @@ func (s *Stage) end(st Step) {
 		s.HangUp()
 		s.Client, s.Server = s.Connect(), nil
 	default:
-		s.T.Fatalf("line %d: %q is no step", st.Line, st.Verb)
+		s.T.Fatalf("line %d: %q is not a step", st.Line, st.Verb)
 	}
 }
 

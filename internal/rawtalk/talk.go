@@ -64,7 +64,7 @@ func Parse(t testing.TB, file string) *Talk {
 		case "client", "server":
 			k.Steps = append(k.Steps, Step{Line: n + 1, Verb: line})
 		default:
-			t.Fatalf("%s:%d: %q is no step", file, n+1, line)
+			t.Fatalf("%s:%d: %q is not a step", file, n+1, line)
 		}
 	}
 	return k

@@ -272,51 +272,22 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	return nil
 }
 
-// events reads the stream of a request, and resumes it if it ends before the response
-// (2025-11-25 basic/transports#resumability).
+// events reads the stream of a request, and resumes it if it ends before the response.
 func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) error {
 	open := map[string]bool{} // the requests without a response
 	for _, id := range sent.ids {
 		open[idKey(id)] = true
 	}
-	last, wait := "", resumePause
-	seen, resumed := map[string]bool{}, false
-	take := func(e tap.ServerSentEvent) {
-		if e.HasID {
-			if last = e.ID; resumed && seen[last] {
-				return // the server repeats it
-			}
-			seen[last] = true
-		}
-		wait = retryAfter(e, wait)
-		if e.Data == nil || e.Name == "endpoint" {
-			return
-		}
-		batch := jsonrpc.Peek(e.Data)
+	err := c.follow(ctx, body, func() bool { return len(open) > 0 }, func(data []byte) {
+		batch := jsonrpc.Peek(data)
 		for m := range batch.All {
 			if m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse {
 				delete(open, idKey(string(m.ID)))
 			}
 		}
-		c.learn(sent, e.Data)
-		c.emit(Event{Raw: e.Data, On: sent})
-	}
-	err := readEvents(maxBody, body, take)
-	for tries := 0; len(open) > 0 && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-		}
-		if c.isEnded() {
-			return errors.New("the session was ended")
-		}
-		before := last
-		resumed = true
-		err = c.resume(ctx, last, take)
-		if last != before {
-			tries = 0
-		}
-	}
+		c.learn(sent, data)
+		c.emit(Event{Raw: data, On: sent})
+	})
 	switch {
 	case len(open) == 0:
 		return nil
@@ -332,12 +303,43 @@ const (
 	resumePause = 50 * time.Millisecond
 )
 
-// retryAfter returns how long to wait before a stream is resumed, after an event.
-func retryAfter(e tap.ServerSentEvent, before time.Duration) time.Duration {
-	if ms, err := strconv.ParseUint(e.Retry, 10, 31); err == nil {
-		return max(time.Duration(ms)*time.Millisecond, resumePause)
+// follow reads a stream and calls message with the data of each event. It resumes a stream that
+// ended after its last event, if that had an id and wanted returns true (2025-11-25
+// basic/transports#resumability).
+func (c *httpConn) follow(ctx context.Context, body io.Reader, wanted func() bool, message func(data []byte)) error {
+	last, wait := "", resumePause
+	seen, resumed := map[string]bool{}, false
+	take := func(e tap.ServerSentEvent) {
+		if ms, err := strconv.ParseUint(e.Retry, 10, 31); err == nil {
+			wait = max(time.Duration(ms)*time.Millisecond, resumePause)
+		}
+		if e.HasID {
+			if last = e.ID; resumed && seen[last] {
+				return // the server repeats it
+			}
+			seen[last] = true
+		}
+		if e.Data != nil && e.Name != "endpoint" {
+			message(e.Data)
+		}
 	}
-	return before
+	err := readEvents(maxBody, body, take)
+	for tries := 0; wanted() && last != "" && tries < maxResumes && ctx.Err() == nil; tries++ {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		if c.isEnded() {
+			return errors.New("the session was ended")
+		}
+		before := last
+		resumed = true
+		err = c.resume(ctx, last, take)
+		if last != before {
+			tries = 0
+		}
+	}
+	return err
 }
 
 // resume reads a stream from after its last event.
@@ -376,36 +378,7 @@ func (c *httpConn) stand() {
 		if res.StatusCode != http.StatusOK || !isStream(res) {
 			return
 		}
-		last, wait, seen := "", resumePause, map[string]bool{}
-		take := func(e tap.ServerSentEvent) {
-			again := e.HasID && seen[e.ID]
-			if e.HasID {
-				last = e.ID
-				seen[last] = true
-			}
-			wait = retryAfter(e, wait)
-			if e.Data != nil && !again {
-				c.emit(Event{Raw: e.Data})
-			}
-		}
-		_ = readEvents(maxBody, res.Body, take)
-		for tries := 0; last != "" && tries < maxResumes && c.ctx.Err() == nil; tries++ {
-			before := last
-			select {
-			case <-time.After(wait):
-			case <-c.ctx.Done():
-				return
-			}
-			if c.isEnded() {
-				return
-			}
-			if c.resume(c.ctx, last, take) != nil {
-				return
-			}
-			if last != before {
-				tries = 0
-			}
-		}
+		_ = c.follow(c.ctx, res.Body, func() bool { return true }, func(data []byte) { c.emit(Event{Raw: data}) })
 	})
 	select {
 	case <-began:

@@ -34,7 +34,7 @@ func TestEndlessEvent(t *testing.T) {
 	}
 }
 
-// TestEventsUpToTheLimit: many events are no long one.
+// TestEventsUpToTheLimit: many events are not one long event.
 func TestEventsUpToTheLimit(t *testing.T) {
 	const event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"
 	n := 0

@@ -173,7 +173,7 @@ func TestLargePayload(t *testing.T) {
 	}
 }
 
-// TestRegexpBytes: bytes that are no text do not keep an expression from
+// TestRegexpBytes: bytes that are not text do not keep an expression from
 // matching what is around them.
 func TestRegexpBytes(t *testing.T) {
 	raw := []byte("\xff\xfe{\"a\":\"\xc3x\"}\x00tail")

@@ -90,7 +90,7 @@ func TestPairingManyAlike(t *testing.T) {
 	}
 }
 
-// Add ignores what is no traffic.
+// Add ignores what is not traffic.
 func TestPairingIgnoresOtherTraffic(t *testing.T) {
 	var tracker Pairing
 	m := jsonrpc.Peek([]byte(`{"id":1,"method":"ping"}`))

@@ -126,7 +126,7 @@ func TestTallyOfSeveralSessions(t *testing.T) {
 	if lines.Facts.Client.Name != "second" {
 		t.Errorf("%+v", lines.Facts)
 	}
-	// An initialize that was refused, for want of authorization, is no session.
+	// An initialize that was refused, for lack of authorization, is not a session.
 	refused := tallied(append(session(1, `
 		> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"first"}}}`),
 		session(2, other)...))

@@ -51,7 +51,7 @@ const (
 )
 
 var (
-	errChunkSize = errors.New("a chunk's size is no number")
+	errChunkSize = errors.New("a chunk's size is not a number")
 	errChunkLine = errors.New("a chunk's size is followed by something else")
 	errChunkEnd  = errors.New("a chunk does not end where its size says")
 	errTrailer   = errors.New("its trailer is too long")

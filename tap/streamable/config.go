@@ -91,7 +91,7 @@ func (c *Config) extra() (lines string, names []string, err error) {
 	for _, f := range c.Header {
 		name, value := f[0], f[1]
 		if !isToken(name) {
-			return "", nil, fmt.Errorf("%q is no name of a header field", name)
+			return "", nil, fmt.Errorf("%q is not a valid name of a header field", name)
 		}
 		for _, banned := range framingFields {
 			if strings.EqualFold(name, banned) {

@@ -44,7 +44,7 @@ func requestFraming(h *head, proto string) (framing, uint64, *refusal) {
 	n, ok := parseLength(length)
 	switch {
 	case !ok:
-		return 0, 0, refusef(400, "its Content-Length is no length")
+		return 0, 0, refusef(400, "its Content-Length is invalid")
 	case n == 0:
 		return noBody, 0, nil
 	}
@@ -91,7 +91,7 @@ func responseFraming(h *head, method string, line statusLine) (framing, uint64, 
 	}
 	switch {
 	case !ok:
-		return 0, 0, refusef(502, "the Content-Length of the response is no length")
+		return 0, 0, refusef(502, "the Content-Length of the response is invalid")
 	case n == 0:
 		return noBody, 0, nil
 	}

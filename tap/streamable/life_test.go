@@ -36,7 +36,7 @@ func TestConfig(t *testing.T) {
 		"no port":         {"http://x:99999/mcp", nil, "has a port that is none"},
 		"port 0":          {"http://x:0/mcp", nil, "has a port that is none"},
 		"a user":          {"http://me:s3cret@x/", nil, "has a user in it"},
-		"no name":         {"http://x/", func(c *Config) { c.Header = [][2]string{{"a b", "c"}} }, `"a b" is no name of a header field`},
+		"no name":         {"http://x/", func(c *Config) { c.Header = [][2]string{{"a b", "c"}} }, `"a b" is not a valid name of a header field`},
 		"two lines":       {"http://x/", func(c *Config) { c.Header = [][2]string{{"a", "s3cret\r\nb: c"}} }, "a has a line end in it"},
 		"another framing": {"http://x/", func(c *Config) { c.Header = [][2]string{{"content-LENGTH", "1"}} }, "content-LENGTH cannot be added"},
 		"no such address": {"http://x/", func(c *Config) { c.Listen = "127.0.0.1:x" }, "listen tcp"},
