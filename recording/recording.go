@@ -114,8 +114,7 @@ func (o *Opener) Path(ctx context.Context, arg string) (path string, session int
 func (o *Opener) find(ctx context.Context, arg string, file *File) (path string, err error) {
 	file.Name, file.Session, err = store.CutSession(arg)
 	switch {
-	case err != nil:
-		return "", err
+	case err != nil: // it may be a label
 	case IsBundle(file.Name):
 		return o.fromBundle(ctx, file.Name)
 	case IsText(file.Name):

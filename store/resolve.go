@@ -23,9 +23,14 @@ const (
 // Resolve finds the recording that arg names: a path, an id, a label, the
 // unique prefix of an id or a file name in dir, in this order, @last for the
 // newest, @live for the newest that is being written. A suffix #2 means its
-// second session; without it, session is 0. An id is searched for in the file
-// names, and if none has it, inside the files.
+// second session, unless a label ends in it; without it, session is 0. An id is searched for
+// in the file names, and if none has it, inside the files.
 func Resolve(dir, arg string) (path string, session int, err error) {
+	if strings.ContainsRune(arg, '#') {
+		if path = labelled(dir, arg); path != "" {
+			return path, 0, nil
+		}
+	}
 	name, session, err := CutSession(arg)
 	if err != nil {
 		return "", 0, err

@@ -124,7 +124,8 @@ func TestResolveLabel(t *testing.T) {
 	replay := made("only", "00000001", time.Minute)
 	odd := made("a/b  c", "", time.Second)
 	zeros := made("0000", "", 4*time.Hour) // also the beginning of every id
-	for label, want := range map[string]string{"v1": newer, "0000": zeros, "only": replay, "a/b  c": odd, "a-b--c": odd} {
+	numbered := made("v1#3", "", 5*time.Hour)
+	for label, want := range map[string]string{"v1": newer, "v1#2": newer, "v1#3": numbered, "v1#3#1": numbered, "0000": zeros, "only": replay, "a/b  c": odd, "a-b--c": odd} {
 		if got, _, err := Resolve(dir, label); got != want || err != nil {
 			t.Errorf("%q is %s, %v, want %s", label, got, err, want)
 		}
