@@ -368,6 +368,8 @@ func markOf(c *session.Call, live bool) callMark {
 		return callMark{"✗", "refused", term.BoldRed}
 	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
 		return callMark{"✗", "unanswered", term.BoldRed}
+	case c.Unsubscribed():
+		return callMark{"»", "ended", term.Cyan}
 	case c.TooLate():
 		return callMark{"⊘", "too late", term.Magenta}
 	}

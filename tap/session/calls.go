@@ -235,7 +235,7 @@ const (
 	// CallWorking has become a task that has not ended.
 	CallWorking
 	// CallListening is a subscription that was acknowledged and has not ended
-	// (2026-07-28 basic/patterns/subscriptions).
+	// (2026-07-28 basic/patterns/cancellation).
 	CallListening
 	// CallDone has its result.
 	CallDone
@@ -316,6 +316,12 @@ func (c *Call) left() (at time.Duration, ok bool) {
 // [NoteStreamEnded].
 func (c *Call) TooLate() bool {
 	return c.Status.Settled() && c.Status != CallCancelled && c.Notes&NoteStreamEnded != 0
+}
+
+// Unsubscribed reports whether a call is a subscription that was cancelled, which is how
+// subscriptions end (2026-07-28 basic/patterns/cancellation).
+func (c *Call) Unsubscribed() bool {
+	return c.Method == "subscriptions/listen" && (c.Status == CallCancelled || c.Status == CallCancelledLate || c.TooLate())
 }
 
 // A StreamEnd is how an HTTP exchange ended. By and Error are those of [tap.Event].

@@ -41,8 +41,8 @@ export const openAtEnd = (rows, i) => left > 0 && !rows.settled(i) && !rows.end[
 /** The state of a call; over means that the recording has ended. */
 export function stateOf(rows, i, over) {
   const s = stateWords[rows.stateName(i)] ?? stateWords.pending;
-  // A client ends a subscription by cancelling it.
-  if (s.word.startsWith('cancelled') && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
+  // Subscriptions end by being cancelled.
+  if (['cancelled', 'cancelled late', 'too late'].includes(s.word) && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
   if (!over || rows.settled(i) || s === stateWords.listening) return s;
   if (openAtEnd(rows, i)) return unknown;
   return s === stateWords.pending ? unanswered : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
