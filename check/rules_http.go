@@ -216,7 +216,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#value-encoding",
 		Fix:    "Encode such values.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			left := maxParamFields
+			left := 64 // further fields are not judged
 			for _, f := range x.Request.Header {
 				if !isEncodedField(f[0]) {
 					continue
@@ -487,47 +487,71 @@ func versionHeader(s *Session) Hooks {
 	})(s)
 }
 
-// maxParamFields is how many Mcp-Param fields of a request are judged.
-const maxParamFields = 64
+// The limits of looking for annotated arguments: properties in all, and their depth.
+const (
+	maxAnnotated      = 1000
+	maxAnnotatedDepth = 16
+)
 
-// paramFields judges http-34, for annotations of the first level.
+// annotated calls fn for each argument of a tool that a header field repeats.
+func annotated(tool, arguments jsonrpc.Value, fn func(header string, argument jsonrpc.Value)) {
+	left := maxAnnotated
+	var walk func(schema, arguments jsonrpc.Value, depth int)
+	walk = func(schema, arguments jsonrpc.Value, depth int) {
+		for name, property := range schema.Get("properties").Each {
+			if left--; left < 0 || depth == maxAnnotatedDepth {
+				return
+			}
+			argument := arguments.Get(string(name))
+			if header := property.Get("x-mcp-header").Decoded(); header != "" {
+				fn("Mcp-Param-"+header, argument)
+			}
+			walk(property, argument, depth+1)
+		}
+	}
+	walk(tool.Get("inputSchema"), arguments, 0)
+}
+
+// isNothing reports whether an argument is missing or null, and is not repeated in the header.
+func isNothing(argument jsonrpc.Value) bool { return argument == nil || isNull(argument) }
+
+// paramFault returns how a header field contradicts an argument that is not null, "" if it does
+// not. It reports false if that cannot be judged.
+func paramFault(head *tap.Event, header string, argument jsonrpc.Value) (fault string, ok bool) {
+	values := field(head, header)
+	switch {
+	case len(values) == 0:
+		return "missing", true
+	case fieldMasked(head, header) || len(argument) > jsonrpc.MaxSubject:
+		return "", false
+	}
+	got, ok := decodeField(values[0])
+	text := string(argument)
+	if argument.Class() == '"' {
+		text = argument.Decoded()
+	}
+	order, numbers := compareNumbers(got, text)
+	if !ok || got == text || argument.Class() == '0' && numbers && order == 0 { // not ok: see http-33
+		return "", ok
+	}
+	return got + ", and the argument is " + text, true
+}
+
+// paramFields judges http-34.
 func paramFields(m *Message, v *Verdict) {
 	head := m.head()
 	if head == nil {
 		return
 	}
-	tool := m.currentTool(v)
-	arguments, left := m.Param("arguments"), maxParamFields
-	for name, schema := range tool.Get("inputSchema", "properties").Each {
-		header := schema.Get("x-mcp-header").Decoded()
-		if header == "" {
-			continue
+	annotated(m.currentTool(v), m.Param("arguments"), func(header string, argument jsonrpc.Value) {
+		if isNothing(argument) {
+			v.Check(field(head, header) == nil, header, "", "present without the argument")
+		} else if fault, ok := paramFault(head, header, argument); ok {
+			v.Check(fault == "", header, "", fault)
+		} else {
+			v.Skip("the value is masked, long or not encoded correctly")
 		}
-		if left--; left < 0 {
-			return
-		}
-		header = "Mcp-Param-" + header
-		want, values := arguments.Get(string(name)), field(head, header)
-		switch class := want.Class(); {
-		case class == 0 || class == 'n':
-			v.Check(len(values) == 0, header, "", "present without the argument")
-		case len(values) == 0:
-			v.Violate(header, "", "missing")
-		case fieldMasked(head, header) || len(want) > jsonrpc.MaxSubject:
-			v.Skip("the value is masked or long")
-		default:
-			got, ok := decodeField(values[0])
-			if !ok {
-				continue // see http-33
-			}
-			text := string(want)
-			if class == '"' {
-				text = want.Decoded()
-			}
-			order, ok := compareNumbers(got, text)
-			v.Check(got == text || class == '0' && ok && order == 0, header, "", got+", and the argument is "+text)
-		}
-	}
+	})
 }
 
 // contradictionRefused judges http-35.
@@ -553,6 +577,14 @@ func contradictionRefused(s *Session) Hooks {
 				return
 			}
 		}
+		if m.Method != "tools/call" || s.toolsChanged {
+			return
+		}
+		annotated(m.tool(), m.Param("arguments"), func(header string, argument jsonrpc.Value) {
+			if fault, _ := paramFault(head, header, argument); fault != "" && !isNothing(argument) {
+				broken.Put(m.Entry.Frame.Exchange, [2]string{header, fault})
+			}
+		})
 	}
 	return hooks
 }
