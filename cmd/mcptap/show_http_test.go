@@ -404,3 +404,33 @@ func TestShowMessageCutOff(t *testing.T) {
 		}
 	}
 }
+
+// Clients end GET streams, and those of cancelled requests, by closing them. No call is affected.
+func TestShowClosedStreams(t *testing.T) {
+	event := func(exchange uint64, e tap.Event) tap.Frame {
+		return tap.Frame{Lane: tap.Lifecycle, Exchange: exchange, Raw: e.Encode()}
+	}
+	stream := tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}}
+	closed := tap.Event{Name: tap.EventEnd, By: "client", HalfClosed: true, Error: "the client hung up within the response"}
+	path := record(t, []tap.Frame{
+		event(1, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp"}),
+		event(1, stream),
+		event(2, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}),
+		{Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`)},
+		event(2, stream),
+		event(3, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}),
+		{Lane: tap.ToServer, Exchange: 3, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)},
+		event(2, tap.Event{Name: tap.EventHangUp, By: "client"}),
+		event(2, closed),
+		event(1, tap.Event{Name: tap.EventHangUp, By: "client"}),
+		event(1, closed),
+	})
+	calls := strings.Join(showLines(t, path, "--calls"), "\n")
+	if !strings.Contains(calls, "⊘ cancelled") || strings.Contains(calls, "✗") || strings.Contains(calls, "hung up") {
+		t.Errorf("calls:\n%s", calls)
+	}
+	all := strings.Join(showLines(t, path, "--http"), "\n")
+	if strings.Contains(all, "no response yet") || strings.Contains(all, "within the response") || strings.Count(all, "by the client  ") != 2 {
+		t.Errorf("frames:\n%s", all)
+	}
+}

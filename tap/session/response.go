@@ -224,7 +224,9 @@ func (t *Pairing) addEvent(f *tap.Frame, e *tap.Event, exchange Exchange) {
 		}
 		if e.Name == tap.EventHangUp {
 			for _, a := range t.words[exchangeWord(f.Exchange)] {
-				t.hungUp = append(t.hungUp, a.call.Ref)
+				if !a.call.Status.Settled() {
+					t.hungUp = append(t.hungUp, a.call.Ref)
+				}
 			}
 		}
 	}

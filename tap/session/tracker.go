@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -57,6 +58,13 @@ type Refusal struct {
 
 // Loses reports whether calls will get no response because of the frame; see [Call.Lost].
 func (e *Entry) Loses() bool { return slices.ContainsFunc(e.Ended, (*Call).Lost) }
+
+// closes reports whether the client closed an event stream on which no response was due, as
+// clients do with GET streams at the end and with the streams of cancelled requests.
+func (e *Entry) closes() bool {
+	x := &e.Event
+	return x.Name == tap.EventEnd && x.By == "client" && e.Exchange.Type == eventStream && len(e.Ended) == 0 && !strings.Contains(x.Error, "; ")
+}
 
 // Of returns the message of a part, by its place in Parts.
 func (e *Entry) Of(i int) *jsonrpc.Message {
@@ -215,7 +223,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.Refuses = pairing.refuses
 		e.Ended = append(e.Ended, pairing.Ended()...)
 		e.HungUp = append(e.HungUp, pairing.hungUp...)
-		e.Failed = e.Event.Failed(e.Exchange.Method) || e.Loses() ||
+		e.Failed = e.Event.Failed(e.Exchange.Method) && !e.closes() || e.Loses() ||
 			e.Exchange.Body == "" && slices.ContainsFunc(e.Ended, func(c *Call) bool { return c.Notes&NoteNoMessage != 0 })
 	case e.Replays > 0:
 		e.replay()

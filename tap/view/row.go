@@ -124,7 +124,7 @@ func Plumbing(r *session.Entry) bool {
 		sort, _ := OtherWords(r.Frame)
 		return len(r.Parts) == 0 && (sort == "priming" || sort == "comment" || sort == "ping" || sort == "pong")
 	}
-	if r.Failed || r.Event.Error != "" {
+	if r.Failed || r.Event.Error != "" && r.Event.Name != tap.EventEnd {
 		return false
 	}
 	switch r.Event.Name {

@@ -81,6 +81,11 @@ func gapWords(e *tap.Event) string {
 // wordsOf returns the words of an event's row. The effect on calls and streams comes first.
 func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	e := &r.Event
+	if e.Name == tap.EventEnd && !r.Failed { // the client may have closed a stream
+		plain := *e
+		plain.Error, plain.HalfClosed = "", e.HalfClosed && e.Error == ""
+		e = &plain
+	}
 	about, fault = eventWords(e, beginning(r.Frame.Raw))
 	if r.Resumes != 0 {
 		about = JoinWords(", ", about, fmt.Sprintf("goes on with the stream of #%d", r.Resumes))
