@@ -23,6 +23,7 @@ func (e *engine) comparePair(p *pair) {
 		e.oneSided(p, Added)
 	default:
 		e.compareRequest(p)
+		e.compareCancel(p)
 		for _, q := range p.asked {
 			e.comparePair(q)
 		}
@@ -200,7 +201,6 @@ func (e *engine) compareAnswer(p *pair) {
 		}
 		e.comparePayload(w, a.answer, b.answer)
 	}
-	e.compareCancel(p)
 	e.compareHTTP(p)
 }
 

@@ -433,4 +433,35 @@ func TestShowClosedStreams(t *testing.T) {
 	if strings.Contains(all, "no response yet") || strings.Contains(all, "within the response") || strings.Count(all, "by the client  ") != 2 {
 		t.Errorf("frames:\n%s", all)
 	}
+
+	// A call that is due makes it a failure.
+	path = record(t, []tap.Frame{
+		event(1, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp"}),
+		{Lane: tap.ToServer, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`)},
+		event(1, stream),
+		event(1, closed),
+	})
+	all = strings.Join(showLines(t, path, "--http"), "\n")
+	if !strings.Contains(all, "the client hung up within the response") {
+		t.Errorf("frames:\n%s", all)
+	}
+}
+
+// A server may decline a GET, also with a JSON-RPC error.
+func TestShowDeclinedStream(t *testing.T) {
+	path := record(t, []tap.Frame{
+		{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp"}.Encode()},
+		{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventResponse, Status: 405}.Encode()},
+		{Lane: tap.ToClient, Exchange: 1, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`)},
+		{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
+	})
+	if calls := strings.Join(showLines(t, path, "--calls"), "\n"); strings.Contains(calls, "Method not allowed.") || !strings.Contains(calls, "GET /mcp 405") {
+		t.Errorf("calls:\n%s", calls)
+	}
+	if all := strings.Join(showLines(t, path), "\n"); !strings.Contains(all, "Method not allowed.") || strings.Contains(all, "1 error") {
+		t.Errorf("frames:\n%s", all)
+	}
+	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNo {
+		t.Errorf("an error:\n%s", out)
+	}
 }

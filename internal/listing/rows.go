@@ -163,7 +163,7 @@ func fault(r *view.Row) string {
 	if r.Truncated { // which explains the rest
 		words = append(words, "truncated: bytes are missing")
 	}
-	if r.Failed && r.Fault != "" {
+	if r.Fault != "" {
 		words = append(words, r.Fault)
 	}
 	return safe.String(strings.Join(words, ", "))

@@ -222,11 +222,13 @@ func (t *Pairing) addEvent(f *tap.Frame, e *tap.Event, exchange Exchange) {
 				t.exchangeEnded(x, e, a)
 			}
 		}
-		if e.Name == tap.EventHangUp {
-			for _, a := range t.words[exchangeWord(f.Exchange)] {
-				if !a.call.Status.Settled() {
-					t.hungUp = append(t.hungUp, a.call.Ref)
-				}
+		for _, a := range t.words[exchangeWord(f.Exchange)] {
+			switch {
+			case a.call.Status.Settled():
+			case e.Name == tap.EventHangUp:
+				t.hungUp = append(t.hungUp, a.call.Ref)
+			default:
+				t.due = true
 			}
 		}
 	}

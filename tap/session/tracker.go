@@ -59,11 +59,19 @@ type Refusal struct {
 // Loses reports whether calls will get no response because of the frame; see [Call.Lost].
 func (e *Entry) Loses() bool { return slices.ContainsFunc(e.Ended, (*Call).Lost) }
 
-// closes reports whether the client closed an event stream on which no response was due, as
-// clients do with GET streams at the end and with the streams of cancelled requests.
-func (e *Entry) closes() bool {
+// closes reports whether the client closed an exchange, as clients do with GET streams at the end
+// and with cancelled requests. It is false if a response was due.
+func (e *Entry) closes(due bool) bool {
 	x := &e.Event
-	return x.Name == tap.EventEnd && x.By == "client" && e.Exchange.Type == eventStream && len(e.Ended) == 0 && !strings.Contains(x.Error, "; ")
+	return x.Name == tap.EventEnd && x.By == "client" && !due && len(e.Ended) == 0 &&
+		(strings.HasSuffix(x.Error, "within the response") || strings.HasSuffix(x.Error, "before the response began"))
+}
+
+// Declines reports whether the frame is in a response by which the server declines what it need
+// not offer, such as 405 to a GET: see [tap.Event.IsError].
+func (e *Entry) Declines() bool {
+	head := tap.Event{Name: tap.EventResponse, Status: e.Exchange.Status}
+	return e.Frame.Lane == tap.ToClient && head.Status >= 400 && !head.IsError(e.Exchange.Method)
 }
 
 // Of returns the message of a part, by its place in Parts.
@@ -86,7 +94,7 @@ func (e *Entry) failures() (errors, invalid uint64) {
 	switch {
 	case e.Frame.Lane == tap.Lifecycle && e.Event.IsError(e.Exchange.Method):
 		return 1, 0
-	case e.traffic() == nil || e.Replays > 0:
+	case e.traffic() == nil || e.Replays > 0 || e.Declines():
 		return 0, 0
 	case e.NoMessage():
 		return 1, 1
@@ -223,7 +231,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.Refuses = pairing.refuses
 		e.Ended = append(e.Ended, pairing.Ended()...)
 		e.HungUp = append(e.HungUp, pairing.hungUp...)
-		e.Failed = e.Event.Failed(e.Exchange.Method) && !e.closes() || e.Loses() ||
+		e.Failed = e.Event.Failed(e.Exchange.Method) && !e.closes(pairing.due) || e.Loses() ||
 			e.Exchange.Body == "" && slices.ContainsFunc(e.Ended, func(c *Call) bool { return c.Notes&NoteNoMessage != 0 })
 	case e.Replays > 0:
 		e.replay()

@@ -104,6 +104,9 @@ func fill(it *filter.Item, r *session.Entry, i int) {
 	m, p := r.Of(i), &r.Parts[i]
 	it.Kind, it.ID, it.Method = m.Kind.String(), m.ID, p.Method
 	it.Is |= about(m, p)
+	if r.Declines() {
+		it.Is &^= filter.IsError
+	}
 	switch p.Kind {
 	case jsonrpc.Request, jsonrpc.Notification:
 		if t := targetOf(m.Method); t != targetNone {

@@ -181,7 +181,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	}
 	n := o.nodes[p.Call]
 	if n == nil {
-		if o.keeps(r, i) {
+		if !r.Declines() && o.keeps(r, i) { // the head of the response is shown
 			o.push(&Node{Row: NewMessageRow(r, i).keep()})
 		}
 		return

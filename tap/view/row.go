@@ -176,7 +176,7 @@ func NewMessageRow(r *session.Entry, i int) Row {
 	l := newRow(r)
 	l.Part, l.Messages, l.Unread = p, r.Parts[i:i+1], m.Unread
 	l.Kind, l.ID, l.Method, l.About = m.Kind.String(), m.ID, m.Method, jsonrpc.Subject(*m)
-	l.Failed = m.IsFailure() && p.Role != session.RoleReplay
+	l.Failed = m.IsFailure() && p.Role != session.RoleReplay && !r.Declines()
 	l.Error = l.Failed
 	l.Subject = l.About
 	switch m.Kind {
