@@ -147,6 +147,10 @@ func programVersion() string {
 	return "devel-" + revision + dirty
 }
 
+// afterEcho calls fn, which lets the second signal end the process, a moment after the first one.
+// Ctrl-C below timeout(1) and other wrappers arrives twice: from the terminal and from the wrapper.
+func afterEcho(fn func()) { time.AfterFunc(250*time.Millisecond, fn) }
+
 // endSignals returns the signals that end a server, besides Ctrl-C. Below nohup there is no
 // hangup.
 func endSignals() []os.Signal {

@@ -132,12 +132,14 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	}
 	watch := &endpoint.Watch{Recorder: rec.Recorder, Say: a.say}
 	rec.Recorder = watch
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, endSignals()...)
 	err = o.announce(a, t, header, recording)
 	if err == nil {
 		if recording != nil {
 			a.startReaders(o.web, &o.otlp, recording.Path())
 		}
-		err = serveHTTP(cmd.Context(), t)
+		err = serveHTTP(cmd.Context(), t, signals)
 	} else {
 		err = errors.Join(err, t.Close())
 	}
@@ -239,10 +241,7 @@ func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec 
 }
 
 // serveHTTP serves until a signal arrives. The next one ends the process at once.
-func serveHTTP(ctx context.Context, t *streamable.Tap) error {
-	ours := endSignals()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, ours...)
+func serveHTTP(ctx context.Context, t *streamable.Tap, signals <-chan os.Signal) error {
 	served := make(chan error, 1)
 	go func() { served <- t.Serve() }()
 	var err error
@@ -256,7 +255,7 @@ func serveHTTP(ctx context.Context, t *streamable.Tap) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	signal.Reset(append(ours, os.Interrupt)...)
+	afterEcho(func() { signal.Reset(append(endSignals(), os.Interrupt)...) })
 	if closed := t.Close(); err == nil {
 		err = closed
 	}

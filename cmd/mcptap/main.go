@@ -41,7 +41,7 @@ func (a *app) run(args []string) int {
 	// leave the temporary copy of a text or a bundle behind.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // the second Ctrl-C ends us at once
+	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second Ctrl-C ends us at once
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
 	a.removeTemp()

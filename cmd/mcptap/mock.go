@@ -143,7 +143,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 		}
 		return err
 	}
-	context.AfterFunc(ctx, stop) // the second SIGTERM ends us at once
+	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second SIGTERM ends us at once
 	return o.play(cmd, ctx, a, arg, opt)
 }
 
