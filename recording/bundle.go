@@ -19,7 +19,7 @@ import (
 // maxUnpacked limits the unpacked size of a bundle that [Opener.Open] opens, in bytes.
 const maxUnpacked = 1 << 30
 
-// fromBundle makes a temporary recording of a bundle.
+// fromBundle makes a temporary recording from a bundle.
 func (o *Opener) fromBundle(ctx context.Context, name string) (path string, err error) {
 	dir, err := o.Temp()
 	if err == nil {
@@ -94,7 +94,7 @@ func unpack(name, to string, limit int64) error {
 	return errors.Join(b.Unpack(out, bundle.Recording, limit), out.Close())
 }
 
-// Packed replaces the name of a temporary file in an error by that of the recording in
+// Packed replaces the name of a temporary file in an error by the name of the recording in
 // the bundle.
 func Packed(err error, unpacked string) error {
 	if err == nil {

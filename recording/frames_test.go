@@ -61,7 +61,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// When the context ends, so does the reading.
+// Reading ends with the context.
 func TestFramesEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	if err := os.WriteFile(path, []byte(strings.Repeat("-- to_server --\n{}\n", 1000)), 0o600); err != nil {

@@ -24,7 +24,7 @@ type ImportOptions struct {
 	Label string // "" to keep it
 }
 
-// Import makes a recording in a directory from a text, and returns its path. The name is
+// Import makes a recording in a directory from a text, and returns its path. name is
 // that of the text, for messages and the label.
 func (o *Opener) Import(ctx context.Context, dir string, in io.Reader, name string, opt ImportOptions) (string, error) {
 	r, err := newTextReader(in, name)
@@ -75,7 +75,7 @@ func (o *Opener) change(h *tap.Header, dir, name string, opt ImportOptions) erro
 	return checkFree(dir, h.ID)
 }
 
-// fromText makes a temporary recording of a text, and sets its head.
+// fromText makes a temporary recording from a text, and sets its head.
 func (o *Opener) fromText(ctx context.Context, file *File) (path string, err error) {
 	dir, err := o.Temp()
 	if err != nil {
@@ -106,9 +106,9 @@ func writeText(ctx context.Context, dir string, h tap.Header, r text.Reader) (pa
 	})
 }
 
-// Frames yields the frames of the file at path, each whole: a recording, or a text, of
-// which no recording is made. An error, and the end of ctx, ends them. The error names
-// the file.
+// Frames yields the frames of the file at path, each whole: a recording, or a text, which
+// is read directly. An error or the end of ctx ends the iteration. The error names the
+// file.
 func Frames(ctx context.Context, path string) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		if !IsText(path) {
@@ -148,7 +148,7 @@ func openText(name string) (*os.File, text.Reader, error) {
 	return f, r, nil
 }
 
-// newTextReader reads the head of a text, whose name is for messages.
+// newTextReader reads the head of a text; name is for messages.
 func newTextReader(in io.Reader, name string) (text.Reader, error) {
 	r, err := text.NewReader(in)
 	what := map[string]string{".har": "HTTP Archives", ".otlp": "OpenTelemetry traces"}[strings.ToLower(filepath.Ext(name))]

@@ -1,9 +1,9 @@
-// Package recording opens what a person names, and copies, converts and saves
-// recordings. A name is that of a recording, by its path, id or label, of a text of a
-// recording, or of a bundle; with #2 at the end it is that of a session.
+// Package recording opens the recording that a user names, and copies, converts and saves
+// recordings. A name is the path, id or label of a recording, or the path of a text or a
+// bundle; with #2 at the end it names a session.
 //
-// Commands read every one of these as a recording in the file format of package store:
-// [Opener.Open] makes a temporary one of a text or a bundle.
+// Commands read all of these as recordings in the file format of package store:
+// [Opener.Open] makes a temporary one from a text or a bundle.
 package recording
 
 import (
@@ -35,8 +35,8 @@ type Source interface {
 	WriteRaw(w io.Writer, f tap.Frame) error
 }
 
-// Each calls do for each frame of a recording as it is now. An error, and the end of ctx,
-// ends it.
+// Each calls do for each frame of a recording as it is now. It stops at an error and at the
+// end of ctx.
 func Each(ctx context.Context, src Source, do func(*tap.Frame)) error {
 	for f, err := range until(ctx, src.Frames(0)) {
 		if err != nil {
@@ -47,7 +47,7 @@ func Each(ctx context.Context, src Source, do func(*tap.Frame)) error {
 	return nil
 }
 
-// until yields frames until an error, which the end of ctx is too.
+// until yields frames until an error or the end of ctx, which it yields as an error.
 func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		for f, err := range frames {
@@ -62,12 +62,12 @@ func until(ctx context.Context, frames iter.Seq2[tap.Frame, error]) iter.Seq2[ta
 	}
 }
 
-// An Opener opens what a person names.
+// An Opener opens the recording that a user names.
 type Opener struct {
-	// Dir returns the data directory, which has the recordings that are not named by
+	// Dir returns the data directory, which holds the recordings that are not named by
 	// a path.
 	Dir func() (string, error)
-	// Temp makes a directory for recordings made of texts and bundles. The caller
+	// Temp makes a directory for recordings made from texts and bundles. The caller
 	// removes it.
 	Temp func() (string, error)
 	// Now returns the time, for a text without one.
@@ -84,8 +84,8 @@ type File struct {
 	Name string
 	// Session is the number of the session that was named, 0 for all.
 	Session int
-	// Text is the head of the text that the recording was made of, as it stands there,
-	// nil if it was made of none.
+	// Text is the head of the text that the recording was made from, unchanged, or nil if
+	// it was not made from a text.
 	Text *text.Head
 }
 
@@ -237,8 +237,8 @@ func headOf(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// A sessionSource is one session of a recording: its frames, and before them what began
-// the run. They are numbered anew, as if there had been nothing else.
+// A sessionSource is one session of a recording: its frames, and before them the start of
+// the run. They are renumbered, as if there had been nothing else.
 type sessionSource struct {
 	rec    *store.Recording
 	number int

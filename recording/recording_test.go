@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// opener opens what is in a new data directory.
+// opener returns an Opener for a new data directory.
 func opener(t *testing.T) (*Opener, string) {
 	dir := t.TempDir()
 	return &Opener{
@@ -38,7 +38,7 @@ func put(t *testing.T, name, content string) string {
 	return name
 }
 
-// A recording, a text and a bundle hold the same frames, whatever they are named by.
+// A recording, a text and a bundle have the same frames, however they are named.
 func TestOpen(t *testing.T) {
 	o, dir := opener(t)
 	path, err := o.Import(t.Context(), dir, strings.NewReader("id: 00c0ffee\n"+transcript), "x.txtar", ImportOptions{})
@@ -97,8 +97,8 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	// The bundle is not imported twice, and the id of a text is not used twice.
-	if again, err := o.ImportBundle(t.Context(), dir, zip, maxUnpacked); again != path || err != nil {
-		t.Errorf("%s, %v", again, err)
+	if second, err := o.ImportBundle(t.Context(), dir, zip, maxUnpacked); second != path || err != nil {
+		t.Errorf("%s, %v", second, err)
 	}
 	_, err = o.Import(t.Context(), dir, strings.NewReader("id: 00c0ffee\n"+transcript), "x", ImportOptions{})
 	if err == nil {
@@ -109,7 +109,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A session that a recording lacks is an error when it is read.
+// Reading a session that the recording lacks is an error.
 func TestNoSession(t *testing.T) {
 	o, dir := opener(t)
 	path, err := o.Import(t.Context(), dir, strings.NewReader(transcript), "x.txtar", ImportOptions{Label: "x"})
@@ -165,7 +165,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A text is saved in its form, with the lines that a person wrote above it.
+// A text is saved in its format, with the lines that a user wrote above it.
 func TestSaveText(t *testing.T) {
 	o, dir := opener(t)
 	path, err := o.Import(t.Context(), dir, strings.NewReader(transcript), "x.txtar", ImportOptions{})

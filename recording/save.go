@@ -21,8 +21,8 @@ import (
 )
 
 // SaveText writes a recording to a file as text: as NDJSON if the file is NDJSON or does
-// not exist, else, and if its extension is .txtar, as a transcript. The lines above an
-// old transcript that a person wrote are kept.
+// not exist, else, and if its extension is .txtar, as a transcript. Comment lines that a
+// user wrote above an old transcript are kept.
 func SaveText(ctx context.Context, name string, src Source) error {
 	old, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -75,7 +75,7 @@ func Save(name string, make func(path string) error) error {
 	return wholefile.Move(made, name)
 }
 
-// WriteFile writes a whole file or nothing. A name with the extension of a recording is
+// WriteFile writes the whole file or nothing. A name with the extension of a recording is
 // an error.
 func WriteFile(name string, write func(io.Writer) error) error {
 	if strings.HasSuffix(name, store.Ext) {
@@ -87,7 +87,7 @@ func WriteFile(name string, write func(io.Writer) error) error {
 	return wholefile.Write(name, write)
 }
 
-// Export writes a recording in a format of package export; version is that of mcptap,
+// Export writes a recording in a format of package export; version is the version of mcptap,
 // which some of them name.
 func Export(ctx context.Context, w io.Writer, format string, src Source, version string) error {
 	info, err := src.Info()
@@ -100,7 +100,7 @@ func Export(ctx context.Context, w io.Writer, format string, src Source, version
 	}, src.Frames(0))
 }
 
-// Copy makes a recording at path, where nothing may exist, of the frames of src, which
+// Copy makes a recording at path, which must not exist, from the frames of src, which
 // src must load whole. Each frame is passed to edit before it is written; edit may be
 // nil. After an error no file is left.
 func Copy(ctx context.Context, path string, h tap.Header, src Source, edit func(*tap.Frame) error) error {
@@ -113,7 +113,7 @@ func Copy(ctx context.Context, path string, h tap.Header, src Source, edit func(
 	})
 }
 
-// Make is like [Copy] for frames that come from elsewhere. It calls end after the last
+// Make is like [Copy] for frames of any other source. It calls end after the last
 // frame; a recording does not end before its last frame.
 func Make(ctx context.Context, path string, h tap.Header, frames iter.Seq2[tap.Frame, error],
 	edit func(*tap.Frame) error, end func() store.End,

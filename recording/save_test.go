@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What is written over keeps its mode, and a link stays a link, also one that leads to
-// nothing yet.
+// A file that is overwritten keeps its mode, and a link stays a link, even if its target
+// does not exist yet.
 func TestWriteKeepsModeAndLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs file modes and links")

@@ -163,7 +163,7 @@ func isNumberOf(name string, figures []byte) bool {
 	case figureNames[name]:
 		return len(figures) >= 3
 	case weakName(name) || name == "pass":
-		return tellingNumber(figures)
+		return searchableNumber(figures)
 	}
 	return len(figures) >= 4
 }

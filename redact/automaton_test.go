@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The automaton finds what looking for each word finds.
+// The automaton finds the same as a search for each word.
 func TestAutomaton(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) string {
@@ -50,7 +50,7 @@ func TestAutomaton(t *testing.T) {
 			t.Fatalf("%q in %q: %q, want %q", words, text, got, want)
 		}
 	}
-	all := make([]string, 256) // every byte there is
+	all := make([]string, 256) // every byte
 	for i := range all {
 		all[i] = string([]byte{byte(i), 'x'})
 	}

@@ -70,8 +70,8 @@ const (
 	insertExpression    = `(?i)\binsert\s+into\s+[^\s(]+\s*\(([^()]{1,1000})\)\s*values\s*`
 )
 
-// expression compiles an expression when it is first needed, as most programs with this
-// package never need it.
+// expression compiles an expression when it is first needed, since most programs that use
+// this package never need it.
 func (r *Redactor) expression(text string) *regexp.Regexp {
 	x := r.expressions[text]
 	if x == nil {
@@ -111,7 +111,7 @@ func (w *windows) add(text []byte, start, end int) {
 	*w = append(*w, span{from, to})
 }
 
-// contextHits finds the secrets of the contexts in a window of a text. Read is the end of
+// contextHits finds the secrets of the contexts in a window of a text. read is the end of
 // the blocks and rows that were read past their windows, so that each is read once.
 func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 	add := func(from, to int, name string, sentence bool) {
@@ -122,7 +122,7 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 			to--
 		}
 		value := all[from:to]
-		if vacant(value) || isStandIn(value) || sentence && !telling(value) {
+		if vacant(value) || isStandIn(value) || sentence && !searchable(value) {
 			return
 		}
 		rule := nameRule
@@ -134,7 +134,7 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 		}
 	}
 	text := all[in.start:in.end]
-	// each calls fn with where the groups of an expression are.
+	// each calls fn with the positions of the groups of an expression.
 	each := func(expression string, fn func(m []int)) {
 		for _, m := range r.expression(expression).FindAllSubmatchIndex(text, -1) {
 			for i := range m {
@@ -200,7 +200,7 @@ func (r *Redactor) tagHits(text []byte, start, end int, add func(from, to int, n
 }
 
 // blockHits finds the lines of a YAML block: those that are indented further than its name,
-// or at least as far for a list. It returns the end of what it read.
+// or at least as far for a list. It returns the end of the text that it read.
 func blockHits(text []byte, at, indent int, name string, list bool, add func(from, to int, name string, sentence bool)) int {
 	for at < len(text) {
 		end := lineEnd(text, at)
@@ -229,7 +229,7 @@ func blockHits(text []byte, at, indent int, name string, list bool, add func(fro
 const maxColumns = 100
 
 // insertHits finds the quoted values of an INSERT in the columns of secrets, in the rows
-// that begin at an offset. It returns the end of what it read.
+// that begin at an offset. It returns the end of the text that it read.
 func (r *Redactor) insertHits(text []byte, columns string, at int, add func(from, to int, name string, sentence bool)) int {
 	names := strings.Split(columns, ",")
 	secret := false

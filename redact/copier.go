@@ -12,15 +12,15 @@ const maxPieces = 64 << 10
 // A Copier redacts the frames of a recording that is copied. It also finds the secrets
 // that no single frame of stderr holds: a server may write a line in several pieces, and
 // each is a frame. A first pass over the frames finds what such pieces become. The second,
-// after [Redactor.Again], puts all of the line in the first piece, and nothing in the
-// others. Memory is bounded by one line and by what is replaced.
+// after [Redactor.Again], puts the whole line in the first piece and nothing in the rest.
+// Memory is bounded by one line and by what is replaced.
 type Copier struct {
 	r      *Redactor
 	become map[uint64][]byte // by number of the piece
 
 	line  []byte
 	seqs  []uint64
-	alone []byte // what the pieces of the line become by themselves
+	alone []byte // what the pieces of the line become separately
 }
 
 // NewCopier returns a Copier that redacts as r does.

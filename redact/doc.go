@@ -13,9 +13,9 @@
 //     JSON Schema only defaults and examples count.
 //   - Keys with the form of a provider, JSON Web Tokens, private keys, and passwords in
 //     URLs and connection strings. See shapes.txt.
-//   - What a user's [Rule] matches.
+//   - The matches of a user's [Rule].
 //   - Further occurrences of these values, and in a second pass earlier ones. Values that
-//     may be ordinary words are exempt, except those of a Rule where they stand alone;
+//     may be ordinary words are exempt, except those of a Rule if they stand alone;
 //     see known.go. [Redactor.Kept] lists the exempt ones that occur.
 //   - Values in the contexts of contexts.go: SQL, XML, YAML, commands, sentences.
 //
@@ -32,6 +32,6 @@
 // any of these, and without a long run of base64, has no secret. All rules take linear
 // time.
 //
-// The package is pure. A [Redactor] must not be used by several goroutines at once;
-// package redact/record locks it for the tap.
+// The package is pure. A [Redactor] is not safe for concurrent use; package redact/record
+// locks it for the tap.
 package redact

@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// spellings are the forms in which a program may write a value, and a place for it.
-func spellings() []site {
+// spellings are the forms in which a program may write a value, each with a slot for it.
+func spellings() []slot {
 	std, web := base64.StdEncoding, base64.RawURLEncoding
 	percent := func(s string) string {
 		var b strings.Builder
@@ -23,7 +23,7 @@ func spellings() []site {
 		return b.String()
 	}
 	small := func(s string) string { return strings.ToLower(percent(s)) }
-	return []site{
+	return []slot{
 		{name: "as it is", spell: plainly, text: "it is ‹› here"},
 		{name: "base64", spell: base64of(std, "it is the one ", ""), text: "got ‹› here"},
 		{name: "base64 for URLs", spell: base64of(web, "it is the one ", ""), text: "got ‹› here"},
@@ -40,8 +40,8 @@ func spellings() []site {
 	}
 }
 
-// A value that has a name once is found in each form in which a program may write
-// it elsewhere, before and after.
+// A value that has the name of a secret once is found in each form in which a program
+// may write it in other frames, before and after.
 func TestKnownValuesInOtherForms(t *testing.T) {
 	p := &planter{rand.New(rand.NewPCG(5, 6))}
 	r := New(testOptions())
@@ -58,8 +58,8 @@ func TestKnownValuesInOtherForms(t *testing.T) {
 	}
 }
 
-// knownOnce plants a value that another frame gives a name.
-func knownOnce(t *testing.T, r *Redactor, value string, s site) {
+// knownOnce plants a value that has a name in another frame.
+func knownOnce(t *testing.T, r *Redactor, value string, s slot) {
 	t.Helper()
 	r.Again()
 	r.known = known{}
@@ -86,7 +86,7 @@ func knownOnce(t *testing.T, r *Redactor, value string, s site) {
 	}
 }
 
-// A value that is spelled with escapes has the pseudonym of the value.
+// A value with escapes has the pseudonym of the value without them.
 func TestOnePseudonymForAllSpellings(t *testing.T) {
 	r := New(testOptions())
 	of := func(raw string) string {
@@ -109,7 +109,7 @@ func TestOnePseudonymForAllSpellings(t *testing.T) {
 }
 
 // Hashes, ids and other random-looking values are kept, also next to a secret.
-func TestLongValuesThatAreNoSecrets(t *testing.T) {
+func TestLongHarmlessValues(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	p := &planter{rnd}
 	r := New(testOptions())

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Whatever a frame is, work on it ends in proportion to its length.
+// Whatever a frame is, redacting it takes time in proportion to its length.
 func TestHostileFrames(t *testing.T) {
 	long := strings.Repeat("a", 1<<20)
 	deep := 9_000
@@ -83,7 +83,7 @@ func TestHostileFrames(t *testing.T) {
 			r.Again()
 			out := r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Form: form, Raw: []byte(raw)})
 			if json.Valid([]byte(raw)) && form != tap.FormEvent && !json.Valid(out) {
-				t.Errorf("%s as %v is no JSON any more", name, form)
+				t.Errorf("%s as %v is no longer JSON", name, form)
 			}
 			if form != tap.FormEvent && (bytes.Contains(out, []byte("plantedX1")) || bytes.Contains(out, []byte("plantedDeep1"))) {
 				t.Errorf("%s as %v is left", name, form)

@@ -86,12 +86,12 @@ func cookies(value []byte, rule string, one bool) (hits []hit) {
 	return hits
 }
 
-// life redacts a lifecycle event: its argument list, target, header and texts.
-func (r *Redactor) life(raw []byte) []byte {
+// lifecycle redacts a lifecycle event: its argument list, target, header and texts.
+func (r *Redactor) lifecycle(raw []byte) []byte {
 	if !isJSON(raw) {
 		return apply(raw, r.textEdits(raw))
 	}
-	w := walker{r: r, src: raw, life: true}
+	w := walker{r: r, src: raw, lifecycle: true}
 	w.space()
 	w.value(scope{})
 	return apply(raw, w.edits)
@@ -195,8 +195,8 @@ var locationFields = map[string]bool{"location": true, "contentlocation": true, 
 const targetField = "target"
 
 // passingParameters are the URL parameters of OAuth (RFC 6749, 8628), CAS and SAML that
-// serve as credentials for a short time, and the keys of services. Elsewhere the names have
-// other meanings.
+// serve as credentials for a short time, and the keys of services. In other places the names
+// have other meanings.
 var passingParameters = map[string]bool{
 	"code": true, "state": true, "usercode": true, "assertion": true, "ticket": true, "samlresponse": true, "samlart": true, "sid": true,
 	"key": true,

@@ -41,9 +41,9 @@ type walker struct {
 	src   []byte
 	at    int
 	edits []edit
-	// life reports that the value is a lifecycle event, whose header is that of a request
+	// lifecycle reports that the value is a lifecycle event, whose header is that of a request
 	// or a response.
-	life bool
+	lifecycle bool
 }
 
 func (w *walker) space() {
@@ -101,7 +101,7 @@ func (w *walker) scalar(start, end int, s scope) {
 	default:
 		return
 	}
-	if (!w.r.opt.Check || !maybeMadeNumber(token)) && w.r.found(rule, token) {
+	if (!w.r.opt.Check || !likePseudonym(token)) && w.r.found(rule, token) {
 		w.r.known.addNumber(token, false)
 		w.edits = append(w.edits, edit{start, end, w.r.namer.number(token)})
 	}
@@ -192,7 +192,7 @@ func (w *walker) string() string {
 	return string(decoded(w.src[start:end]).text)
 }
 
-// shown returns a name as it is reported.
+// shown returns a name as reported in findings.
 func (r *Redactor) shown(name string) string {
 	if len(name) > maxName {
 		return "…"
@@ -304,7 +304,7 @@ func (w *walker) pair() {
 		if w.src[w.at] == '"' && i == 0 {
 			name = w.string()
 		} else if i == 1 {
-			if in.header = name; w.life && w.r.fieldRule(name) == "" && SecretField(name) {
+			if in.header = name; w.lifecycle && w.r.fieldRule(name) == "" && SecretField(name) {
 				in = scope{secret: nameRule, all: true}
 			}
 		}
@@ -331,7 +331,7 @@ func (w *walker) text(start, end int, s scope) {
 	if start == end {
 		return
 	}
-	if s.secret == "" && s.header == "" && !s.field && !s.user && !w.life && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
+	if s.secret == "" && s.header == "" && !s.field && !s.user && !w.lifecycle && len(w.r.opt.Rules) == 0 && w.r.harmless(w.src[start:end]) {
 		return
 	}
 	d := decoded(w.src[start:end])
@@ -354,7 +354,7 @@ func (w *walker) text(start, end int, s scope) {
 		if s.secret != nameRule || !s.explained(d.text[from:]) {
 			edits = w.r.replaced(d.text, []hit{{start: from, end: len(d.text), rule: s.secret}})
 		}
-	case w.life && !isJSON(d.text):
+	case w.lifecycle && !isJSON(d.text):
 		edits = w.r.replaced(d.text, w.r.argumentHits(d.text))
 	default:
 		edits = w.r.edits(d.text)
@@ -379,7 +379,7 @@ func (w *walker) assigned(start, end, own int) {
 // A scope describes a value by the names of the values that contain it.
 type scope struct {
 	// secret is the rule that makes the value a secret, "" for none. If all is set, it
-	// applies to the values inside too; if but is set, except to those that a built-in rule
+	// applies to the values inside too, except, if but is set, to those that a built-in rule
 	// considers descriptions of the secret.
 	secret   string
 	all, but bool
@@ -427,9 +427,9 @@ func (w *walker) member(name string, s scope) scope {
 	switch {
 	case s.all && !s.but:
 		return s
-	case w.life && len(w.r.path) == 1 && name == targetField:
+	case w.lifecycle && len(w.r.path) == 1 && name == targetField:
 		return scope{header: targetField}
-	case w.life && len(w.r.path) == 1:
+	case w.lifecycle && len(w.r.path) == 1:
 		return scope{pairs: name == "header" || name == "trailer"}
 	case s.properties:
 		return scope{schema: true, prop: w.r.named(name)}

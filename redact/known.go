@@ -12,7 +12,7 @@ import (
 const knownRule = "known-value"
 
 // maxKnown is the maximum number of known values, maxKnownBytes their maximum total length.
-// The automaton takes some hundred bytes for each.
+// The automaton takes a few hundred bytes for each.
 const (
 	maxKnown      = 2000
 	maxKnownBytes = 16 << 10
@@ -20,7 +20,7 @@ const (
 
 // A form is a searched text: a value, the digits of a number, or a part of a value without
 // characters that are escaped, which only indicates that the value may occur. A word counts
-// only if it stands alone. If it is kept, it is not replaced, only noted.
+// only if it stands alone. If kept is set, it is not replaced, only noted.
 type form struct {
 	text         string
 	number, sign bool
@@ -42,9 +42,9 @@ type known struct {
 	hidden bool
 }
 
-// tellingNumber reports whether digits can be searched for: they are not likely to be a
+// searchableNumber reports whether digits can be searched for: they are not likely to be a
 // count, a size, a port, a year, a date or a sequence.
-func tellingNumber(digits []byte) bool {
+func searchableNumber(digits []byte) bool {
 	if len(digits) < 6 || len(digits) > 64 || !isFigures(digits) || bytes.HasSuffix(digits, []byte("000")) || isDate(digits) {
 		return false
 	}
@@ -72,7 +72,7 @@ func isDate(digits []byte) bool {
 // the text.
 func (k *known) addNumber(token []byte, text bool) {
 	digits := bytes.TrimPrefix(token, []byte("-"))
-	if k.numbers[string(digits)] || !tellingNumber(digits) || len(k.numbers) >= maxKnown || k.bytes+len(digits) > maxKnownBytes {
+	if k.numbers[string(digits)] || !searchableNumber(digits) || len(k.numbers) >= maxKnown || k.bytes+len(digits) > maxKnownBytes {
 		return
 	}
 	if k.numbers == nil {
@@ -106,7 +106,7 @@ func (k *known) addWord(v string, kept bool) bool {
 func (k *known) add(value []byte) {
 	k.addNumber(value, true)
 	v := string(value)
-	if k.values[v] || !telling(value) || len(k.values) >= maxKnown || k.bytes+len(v) > maxKnownBytes {
+	if k.values[v] || !searchable(value) || len(k.values) >= maxKnown || k.bytes+len(v) > maxKnownBytes {
 		return
 	}
 	if k.values == nil {
@@ -115,7 +115,7 @@ func (k *known) add(value []byte) {
 	k.values[v] = true
 	k.bytes += len(v)
 	k.list = append(k.list, form{text: v})
-	if u, err := url.QueryUnescape(v); err == nil && u != v && telling([]byte(u)) && k.bytes+len(u) <= maxKnownBytes {
+	if u, err := url.QueryUnescape(v); err == nil && u != v && searchable([]byte(u)) && k.bytes+len(u) <= maxKnownBytes {
 		k.bytes += len(u)
 		k.list = append(k.list, form{text: u})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// More places than are remembered count as one, and no secret of them is left.
+// Places beyond the maximum count as one, and no secret in them is left.
 func TestMorePlacesThanAreRemembered(t *testing.T) {
 	var list []tap.Frame
 	for i := range MaxFindings + 20 {
@@ -34,8 +34,8 @@ func TestMorePlacesThanAreRemembered(t *testing.T) {
 	}
 }
 
-// A value is known again whatever its letters are, if it cannot be a word.
-func TestValuesThatAreKnownAgain(t *testing.T) {
+// A known value is found wherever it occurs, if it cannot be an ordinary word.
+func TestSearchableValues(t *testing.T) {
 	for value, known := range map[string]bool{
 		"ABC123": true, "ABCD-EFG1": true, "abc123": true, "A1b2": false, "ABCDEF": false, "HUNTERS": false, "letmein": false,
 		"123456": false, "ABCD+EFGH": true, "abcd-efgh": true, "sommerzeit": true, "resources": false, strings.Repeat("A", 20): true,
@@ -46,7 +46,7 @@ func TestValuesThatAreKnownAgain(t *testing.T) {
 		}
 		out := twice(New(testOptions()), list)
 		if got := !strings.Contains(string(out[1]), value); got != known {
-			t.Errorf("%s was found again: %v", value, got)
+			t.Errorf("%s was found: %v", value, got)
 		}
 		if strings.Contains(string(out[0]), value) {
 			t.Errorf("%s is left", value)
@@ -54,9 +54,9 @@ func TestValuesThatAreKnownAgain(t *testing.T) {
 	}
 }
 
-// The values of a user's rule are replaced wherever they stand alone. Of ordinary words that
-// stay, the place is known.
-func TestValuesOfRulesElsewhere(t *testing.T) {
+// The values of a user's rule are replaced wherever they stand alone. The places of ordinary
+// words that are kept are reported.
+func TestRuleValuesInOtherPlaces(t *testing.T) {
 	for _, tt := range []struct {
 		rule, value, text, want string
 		kept                    bool

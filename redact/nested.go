@@ -249,7 +249,7 @@ func (r *Redactor) encoded(text []byte) (hits []hit) {
 	return hits
 }
 
-// codedEnd returns the end of the base64 at an offset, which does not go on over a slash if
+// codedEnd returns the end of the base64 at an offset, which does not continue past a slash if
 // one precedes it.
 func codedEnd(text []byte, at int) int {
 	for slash := text[at-1] == '/'; at < len(text) && coded64[text[at]] && !(slash && text[at] == '/'); at++ {

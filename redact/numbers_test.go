@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A number that is a secret where it has a name is one where it has none, as a number and
-// in a text. One that may be any other number is not.
+// A number that is a secret in a place with a name is replaced in places without one, as a
+// number and in a text. One that may be any other number is not.
 func TestKnownNumbers(t *testing.T) {
 	for _, c := range []struct {
 		named, digits string

@@ -7,7 +7,7 @@ import (
 )
 
 // Places of HTTP in which credentials have no name of their own. The HTTP tap masks them,
-// and so does a Redactor in what HTTP recordings hold.
+// and so does a Redactor in HTTP recordings.
 
 // openKeys are the fields whose names end in key and that have no secret. Servers
 // without OAuth take their credentials from fields such as X-Functions-Key.
@@ -23,7 +23,7 @@ func SecretField(name string) bool {
 	return SecretName(name) || IsKey(name) || strings.HasSuffix(lower, "-session") || lower == "authentication" || lower == "dpop"
 }
 
-// IsKey reports whether a name ends in the word key, and does not belong to a key that is no
+// IsKey reports whether a name ends in the word key, and is not the name of a key that is not
 // secret.
 func IsKey(name string) bool {
 	lower := strings.ToLower(name)
@@ -32,7 +32,7 @@ func IsKey(name string) bool {
 }
 
 // LooksRandom reports whether a text looks machine-generated: it is long, and letters and
-// digits, or upper and lower case, alternate as in no word.
+// digits, or upper and lower case, alternate unlike in any word.
 func LooksRandom(s string) bool {
 	const (
 		least = 16 // bytes, without word separators
@@ -76,8 +76,8 @@ func mixed(part string) bool {
 	return len(part) > longest && figures != "" && (len(figures) < len(part) || strings.ContainsAny(figures, "0123456789") || strings.ToLower(figures) != figures)
 }
 
-// maxProtocol is the longest name of a WebSocket's subprotocol. Pages cannot set
-// other fields, so that some put a token there.
+// maxProtocol is the maximum length of the name of a WebSocket's subprotocol. Pages cannot set
+// other fields, so some put a token there.
 const maxProtocol = 40
 
 // announces are subprotocols that precede a credential.
@@ -103,7 +103,7 @@ func protocolHits(value []byte) (hits []hit) {
 	return hits
 }
 
-// randomRule is the rule for values that look random, in places where servers take keys from.
+// randomRule is the rule for values that look random, in places from which servers take keys.
 const randomRule = "url-path"
 
 // isURL reports whether a text is a URL of HTTP.

@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A plant is a secret as it stands in what is said: all of it, and the part of it
-// that must not be left.
+// A plant is a secret in its context: the whole text, and the part of it that must not
+// be left.
 type plant struct{ name, text, secret string }
 
 const (
@@ -26,8 +26,8 @@ const (
 	hexes   = "0123456789abcdef"
 )
 
-// planter makes values, the same ones at each run. None stands in this file, so
-// so that the file is not mistaken for one with keys.
+// planter makes values, the same ones in each run. This file contains none of them, so
+// that it is not mistaken for a file with keys.
 type planter struct{ rnd *rand.Rand }
 
 func (p *planter) of(alphabet string, n int) string {
@@ -38,8 +38,8 @@ func (p *planter) of(alphabet string, n int) string {
 	return string(b)
 }
 
-// providerKeys have the shapes that well-kept collections of rules know, and need
-// no name next to them.
+// providerKeys have the shapes in well-maintained collections of rules, and need no name
+// next to them.
 func (p *planter) providerKeys() (all []plant) {
 	add := func(name, prefix, alphabet string, n int) {
 		s := prefix + p.of(alphabet, n)
@@ -80,7 +80,7 @@ func (p *planter) providerKeys() (all []plant) {
 	return all
 }
 
-// others are secrets with something around them that says so.
+// others are secrets whose context identifies them.
 func (p *planter) others() (all []plant) {
 	around := func(name, before, secret, after string) {
 		all = append(all, plant{name, before + secret + after, secret})
@@ -109,9 +109,9 @@ func (p *planter) others() (all []plant) {
 	return all
 }
 
-// in makes a frame of a text in which ‹› stands for what is planted, spelled as
-// the place wants it.
-type site struct {
+// A slot makes a frame from a text in which ‹› stands for what is planted, in the spelling
+// that the slot requires.
+type slot struct {
 	name  string
 	lane  tap.Lane
 	form  tap.Form
@@ -148,8 +148,8 @@ func base64of(enc *base64.Encoding, before, after string) func(string) string {
 	return func(s string) string { return enc.EncodeToString([]byte(before + s + after)) }
 }
 
-// inObject spells a text as a member of an object that is a string in another one,
-// so many times.
+// inObject spells a text as a member of an object that is a string in another object, n
+// levels deep.
 func inObject(n int) func(string) string {
 	return func(s string) string {
 		for range n {
@@ -172,11 +172,11 @@ func answer(text string) string {
 	return `{"jsonrpc":"2.0","id":7,"result":{"content":[` + text + `]}}`
 }
 
-// sites are the places where a frame holds text.
-func sites() []site {
+// slots returns the places in which a frame holds text.
+func slots() []slot {
 	const line, event = tap.FormLine, tap.FormEvent
 	long := strings.Repeat("nothing to see here. ", 300)
-	return []site{
+	return []slot{
 		{"argument", tap.ToServer, line, quoted, call(`{"note":"‹›","n":1}`)},
 		{"element", tap.ToServer, line, quoted, call(`{"list":["a","‹›","b"]}`)},
 		{"name of a member", tap.ToServer, line, quoted, call(`{"‹›":1}`)},
@@ -250,7 +250,7 @@ func traces(secret string) []string {
 	return all
 }
 
-// trace returns the form in which a secret is in what became of frames, "" for none.
+// trace returns the form in which redacted frames contain a secret, "" for none.
 func trace(out [][]byte, secret string) string {
 	for _, b := range out {
 		for _, s := range traces(secret) {
@@ -265,11 +265,11 @@ func trace(out [][]byte, secret string) string {
 // bystander is a frame that holds no secret.
 const bystander = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"read","arguments":{"path":"/home/me/projects/x/index.ts","sha":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","uuid":"550e8400-e29b-41d4-a716-446655440000"},"_meta":{"progressToken":6}}}`
 
-// planted checks one secret at one place, and that nothing else is touched.
-func planted(t *testing.T, r *Redactor, p plant, s site) {
+// planted checks one secret in one slot, and that nothing else is changed.
+func planted(t *testing.T, r *Redactor, p plant, s slot) {
 	t.Helper()
 	r.Again()
-	r.known = known{} // or each would be found because it was found before
+	r.known = known{} // otherwise it would be found because it was found before
 	before, after, _ := strings.Cut(s.text, "‹›")
 	spelled := s.spell(p.text)
 	raw := strings.ReplaceAll(s.text, "‹›", spelled)
@@ -283,23 +283,23 @@ func planted(t *testing.T, r *Redactor, p plant, s site) {
 		t.Errorf("%s, %s: %s is left in\n%.600s", p.name, s.name, left, out[1])
 	}
 	if string(out[0]) != bystander || string(out[2]) != bystander {
-		t.Errorf("%s, %s: another frame is touched:\n%s\n%s", p.name, s.name, out[0], out[2])
+		t.Errorf("%s, %s: another frame was changed:\n%s\n%s", p.name, s.name, out[0], out[2])
 	}
 	if !strings.Contains(after, "‹›") && (!bytes.HasPrefix(out[1], []byte(before)) || !bytes.HasSuffix(out[1], []byte(after))) {
-		t.Errorf("%s, %s: what is around it is touched:\n%.600s\nbecame\n%.600s", p.name, s.name, raw, out[1])
+		t.Errorf("%s, %s: the text around it was changed:\n%.600s\nbecame\n%.600s", p.name, s.name, raw, out[1])
 	}
 	if json.Valid([]byte(raw)) && !json.Valid(out[1]) {
-		t.Errorf("%s, %s: it is no JSON any more: %.600s", p.name, s.name, out[1])
+		t.Errorf("%s, %s: no longer JSON: %.600s", p.name, s.name, out[1])
 	}
 }
 
-// Each secret that needs no name, in each place.
+// Each secret that needs no name, in each slot.
 func TestEveryKeyInEveryPlace(t *testing.T) {
 	p := &planter{rand.New(rand.NewPCG(8, 1))}
 	plants := append(p.providerKeys(), p.others()...)
 	r := New(testOptions())
 	for _, one := range plants {
-		for _, s := range sites() {
+		for _, s := range slots() {
 			planted(t, r, one, s)
 		}
 	}

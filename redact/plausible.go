@@ -106,7 +106,7 @@ func dense(s []byte) bool {
 const figureSigns = "0123456789"
 
 // isCode reports whether the text after name = or name: without quotes is code that reads a
-// value. Loose reports that there are spaces around the sign, argument that it may be in a
+// value. loose reports that there are spaces around the sign, argument that it may be in a
 // list of arguments. In a line of a settings file, fewer texts are code.
 func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	value := text[from:to]
@@ -186,9 +186,9 @@ func isVersion(value []byte, weak bool) bool {
 	return len(bytes.Trim(body, "0123456789.x")) == 0
 }
 
-// telling reports whether a value can be searched for. Ordinary words, versions and numbers
-// would match elsewhere.
-func telling(value []byte) bool {
+// searchable reports whether a value can be searched for. Ordinary words, versions and numbers
+// would match in other places.
+func searchable(value []byte) bool {
 	if len(value) < 6 || len(value) > 256 {
 		return false
 	}

@@ -83,9 +83,9 @@ func fromHex(c byte) byte {
 	return c - '0'
 }
 
-// made reports whether a text is a pseudonym of this package or of the HTTP tap, possibly
+// isPseudonym reports whether a text is a pseudonym of this package or of the HTTP tap, possibly
 // with a few characters around it, as its end may be found differently.
-func made(value []byte) bool {
+func isPseudonym(value []byte) bool {
 	for _, p := range []string{prefix, "masked:"} {
 		at := bytes.Index(value, []byte(p))
 		if at < 0 {
@@ -96,13 +96,13 @@ func made(value []byte) bool {
 		for n < len(rest) && n < digits && allHex(rest[n:n+1]) {
 			n++
 		}
-		return n == digits && !telling(slices.Concat(value[:at], rest[n:])) || at == 0 && allHex(rest)
+		return n == digits && !searchable(slices.Concat(value[:at], rest[n:])) || at == 0 && allHex(rest)
 	}
 	return false
 }
 
-// maybeMadeNumber reports whether a number looks like a pseudonym.
-func maybeMadeNumber(value []byte) bool {
+// likePseudonym reports whether a number looks like a pseudonym.
+func likePseudonym(value []byte) bool {
 	left := nines(value)
 	for _, c := range value {
 		switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// inFrame makes a frame of a file of a corpus: the text of a tool's result, the arguments
-// of a call, the structured content of a result, or what a lane and a form say.
+// inFrame makes a frame from a file of a corpus: the text of a tool's result, the arguments
+// of a call, the structured content of a result, or a frame of a lane and a form.
 func inFrame(t *testing.T, name string, data []byte) tap.Frame {
 	t.Helper()
 	words := strings.Fields(name)
@@ -45,7 +45,7 @@ func inFrame(t *testing.T, name string, data []byte) tap.Frame {
 	return f
 }
 
-// recorded are the frames of the repository's recorded sessions, each of them once.
+// recorded returns the frames of the repository's recorded sessions, each once.
 func recorded(t *testing.T) (list []tap.Frame) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -74,8 +74,8 @@ func recorded(t *testing.T) (list []tap.Frame) {
 	return list
 }
 
-// documents are files of the repository as a tool returns them: prose, code, schemas
-// and the locks of packages.
+// documents returns files of the repository as a tool returns them: prose, code, schemas
+// and lock files.
 func documents(t *testing.T) (list []tap.Frame) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
@@ -125,7 +125,7 @@ func changed(t *testing.T, what string, list []tap.Frame, most int) (n int) {
 	return n
 }
 
-// difference is what stands around the first pseudonym.
+// difference returns the text around the first pseudonym.
 func difference(was, is []byte) string {
 	at := 0
 	for at < min(len(was), len(is)) && was[at] == is[at] {
@@ -135,7 +135,7 @@ func difference(was, is []byte) string {
 	return string(was[from:min(len(was), at+60)]) + "\n  became " + string(is[from:min(len(is), at+60)])
 }
 
-// Of frames without a secret at most eight in a thousand are changed.
+// At most eight in a thousand frames without a secret are changed.
 func TestFalseAlarms(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/harmless.txtar")
 	if err != nil {
@@ -157,10 +157,10 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// marked are the secrets of a corpus, and what it is without the marks around them.
+// marks are those around the secrets of a corpus.
 var marks = regexp.MustCompile(`(?s)«(.*?)»`)
 
-// Of secrets in all kinds of spellings none is left, and nothing else is changed.
+// No secret is left in any spelling, and nothing else is changed.
 func TestSpellings(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/secrets.txtar")
 	if err != nil {
@@ -176,7 +176,7 @@ func TestSpellings(t *testing.T) {
 		r.known = known{}
 		got := twice(r, []tap.Frame{f})[0]
 		if json.Valid(f.Raw) != json.Valid(got) {
-			t.Errorf("%s is JSON no longer", got)
+			t.Errorf("%s is no longer JSON", got)
 		}
 		for _, m := range marks.FindAllSubmatch(marked.Raw, -1) {
 			if all++; bytes.Contains(got, m[1]) {
@@ -200,7 +200,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// around is what stands around a part of a text.
+// around returns the text around a part of it.
 func around(text, part []byte) []byte {
 	at := bytes.Index(text, part)
 	return text[max(0, at-60):min(len(text), at+len(part)+20)]

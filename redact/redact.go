@@ -37,7 +37,7 @@ type Finding struct {
 	First uint64
 }
 
-// MaxFindings is the maximum number of places. Further ones are counted with the Where
+// MaxFindings is the maximum number of places. Findings at others are counted with the Where
 // "elsewhere".
 const MaxFindings = 1000
 
@@ -54,7 +54,7 @@ type Redactor struct {
 
 	findings map[Place]*Finding
 	used     map[string]bool // rules with a value
-	// kept are the places of values that stay elsewhere, as they may be ordinary words.
+	// kept are the places of values that are not replaced elsewhere, as they may be ordinary words.
 	kept map[string]*Finding
 	// inKey is the number of lines of a private key that may follow in each lane.
 	inKey [tap.Lanes]int
@@ -99,8 +99,8 @@ func (r *Redactor) Again() {
 	}
 }
 
-// Kept returns the places of secrets that were not replaced elsewhere, since they may be
-// ordinary words, though they occur there: Times times, first in the frame First.
+// Kept returns the places of secrets that occur elsewhere but were not replaced there, since
+// they may be ordinary words: Times times, first in the frame First.
 func (r *Redactor) Kept() (all []Finding) {
 	for _, f := range r.kept {
 		if f.Times > 0 {
@@ -130,7 +130,7 @@ func (r *Redactor) Frame(f *tap.Frame) []byte {
 	r.path, r.depth, r.nested = r.path[:0], 0, 0
 	switch {
 	case f.Lane == tap.Lifecycle:
-		return r.life(f.Raw)
+		return r.lifecycle(f.Raw)
 	case f.Form == tap.FormLine && f.Lane < tap.Lanes && r.inKey[f.Lane] > 0:
 		return r.keyLine(f)
 	case (!utf8.Valid(f.Raw) || bytes.IndexByte(f.Raw, 0) >= 0) && (f.Form == tap.FormBody || f.Form == tap.FormBytes || f.Form == tap.FormBinary):
@@ -178,7 +178,7 @@ func Withheld(size int64) []byte {
 // found counts a secret and reports whether to replace it.
 func (r *Redactor) found(rule string, value []byte) bool {
 	r.used[rule] = true
-	if len(value) == 0 || made(value) {
+	if len(value) == 0 || isPseudonym(value) {
 		return false
 	}
 	r.note(rule)
@@ -212,10 +212,10 @@ func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 	return r.namer.text(value), true
 }
 
-// know searches for a secret elsewhere. Of those that may be ordinary words, it replaces the
+// know searches for a secret in other places. Of those that may be ordinary words, it replaces the
 // values of the user's rules and long passwords where they stand alone.
 func (r *Redactor) know(rule string, value []byte) {
-	if r.known.add(value); telling(value) || isFigures(value) {
+	if r.known.add(value); searchable(value) || isFigures(value) {
 		return
 	}
 	kept := isOrdinary(value) || rule == nameRule && !(len(value) >= leastPassword && r.atPassword())

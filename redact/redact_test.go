@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// frames reads a fixture. It returns the frames and, of each, where the marks were.
+// frames reads a fixture. It returns the frames and the secrets between marks.
 func frames(t *testing.T, name string) (list []tap.Frame, secrets []string) {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/" + name)
@@ -76,12 +76,12 @@ func TestNothingPlantedIsLeft(t *testing.T) {
 	}
 	for i, f := range list {
 		if json.Valid(f.Raw) && !json.Valid(out[i]) {
-			t.Errorf("frame %d is no JSON any more: %s", f.Seq, out[i])
+			t.Errorf("frame %d is no longer JSON: %s", f.Seq, out[i])
 		}
 	}
 }
 
-// What is between the marks goes, what is around them stays.
+// The text between the marks is replaced, the text around them is kept.
 func TestNothingElseIsTouched(t *testing.T) {
 	a, err := txtar.ParseFile("testdata/corpus.txtar")
 	if err != nil {
@@ -102,7 +102,7 @@ func TestNothingElseIsTouched(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestHarmlessIsKept(t *testing.T) {
 	list, _ := frames(t, "open.txtar")
 	r := New(testOptions())
 	for i, got := range twice(r, list) {
@@ -142,7 +142,7 @@ func TestACheckFindsNothingAfterwards(t *testing.T) {
 	}
 }
 
-// The same value has the same pseudonym, another key another one.
+// A value always has the same pseudonym, and a different one with another key.
 func TestPseudonyms(t *testing.T) {
 	line := func(r *Redactor, raw string) string {
 		return string(r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: []byte(raw)}))
@@ -165,8 +165,7 @@ func TestPseudonyms(t *testing.T) {
 	}
 }
 
-// A check tells secrets from what takes their place, but for one in many that is a
-// number.
+// A check distinguishes secrets from pseudonyms, except for a few numbers.
 func TestACheckIsNotFooled(t *testing.T) {
 	opt := testOptions()
 	made := New(opt)
@@ -212,8 +211,8 @@ func TestACheckIsNotFooled(t *testing.T) {
 	}
 }
 
-// A value that was found by its name is found again where it has none, also in the
-// frames before.
+// A value that was found by its name is also found without a name, even in earlier
+// frames.
 func TestKnownValues(t *testing.T) {
 	list := []tap.Frame{
 		{Seq: 1, Lane: tap.Stderr, Raw: []byte("using s3cr3tvalue now, and 100%25\n")},
@@ -269,7 +268,7 @@ func TestBase64OfText(t *testing.T) {
 	}
 }
 
-func TestRulesOfThePerson(t *testing.T) {
+func TestUserRules(t *testing.T) {
 	msg := `{"id":1,"method":"tools/call","params":{"arguments":{"customer":{"name":"Ann","age":30,"vip":true},"rows":[["a","b"],["c","d"]],"note":"order 12-345 for bob@example.com"}}}`
 	for rule, want := range map[string]string{
 		"key:customer":              `"customer":{"name":"R","age":9\d,"vip":true}`,
@@ -334,7 +333,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// A key in a URL is found wherever the URL is in an argument, and the rest of it stays.
+// A key in a URL is found wherever the URL is in an argument, and the rest of the URL is kept.
 func TestURLsInArguments(t *testing.T) {
 	const key = "kJ8sd7Fh2Lq9Xw3Zr5Tn6Yb2"
 	for _, arg := range []string{
@@ -367,8 +366,8 @@ func TestURLsInArguments(t *testing.T) {
 	}
 }
 
-// Nobody can say what is in content that is not text.
-func TestWhatIsNoText(t *testing.T) {
+// Content that is not text cannot be searched.
+func TestNotText(t *testing.T) {
 	for _, form := range []tap.Form{tap.FormBody, tap.FormBinary, tap.FormBytes} {
 		for _, raw := range []string{"\x1f\x8b\x08\x00\xffplanted", "p\x00l\x00a\x00n\x00t\x00e\x00d\x00"} { // gzip, UTF-16
 			r := New(testOptions())

@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// ties says what each message of a recording is to which call.
+// ties describes the role and the call of each message of a recording.
 func ties(frames []tap.Frame) string {
 	tracker := session.Tracker{}
 	s := ""
@@ -26,8 +26,8 @@ func ties(frames []tap.Frame) string {
 	return s
 }
 
-// Redacted recordings tell the same story: what answers what, in which session,
-// whatever a person takes for a secret beside the envelope.
+// In redacted recordings, messages are paired and assigned to sessions as before,
+// whatever the user declares secret outside the envelope.
 func TestRecordedSessionsKeepTheirShape(t *testing.T) {
 	names, err := filepath.Glob("../testdata/sessions/*.txtar")
 	if err != nil || len(names) < 20 {
@@ -65,7 +65,7 @@ func TestRecordedSessionsKeepTheirShape(t *testing.T) {
 				if string(out[i].Raw) != string(f.Raw) && r == strict {
 					changed++
 				} else if string(out[i].Raw) != string(f.Raw) && !strings.Contains(string(f.Raw), ".sig=") { // a signature in a requestState
-					t.Errorf("%s holds no secret:\n%s\nbecame\n%s", name, f.Raw, out[i].Raw)
+					t.Errorf("%s has no secret:\n%s\nbecame\n%s", name, f.Raw, out[i].Raw)
 				}
 			}
 			if got := ties(out); got != want {

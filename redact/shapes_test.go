@@ -33,8 +33,8 @@ func (p *planter) sample(s *shape, short int) string {
 	return of(s.lead, few) + s.prefix + of(s.head, count) + s.link + of(s.body, least)
 }
 
-// Each line of shapes.txt finds a key of its form wherever it stands, and leaves alone
-// what is shorter, is spelled in another case, or is part of a longer word.
+// Each line of shapes.txt finds a key of its form in any place, and ignores texts that are
+// shorter, have another case, or are part of a longer word.
 func TestShapes(t *testing.T) {
 	shapes, err := parseShapes(shapesText)
 	if err != nil || len(shapes) < 200 {
@@ -90,7 +90,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// What is wrong in a line is an error, and not a rule that finds nothing.
+// A mistake in a line is an error, not a rule that finds nothing.
 func TestShapesThatAreWrong(t *testing.T) {
 	for _, line := range []string{
 		"a", "a b alnum 3", "a b what 3 -", "a b alnum x -", "a b alnum 3 so", "a b alnum 3 - then", "a b alnum 3 - then . what 3",

@@ -30,7 +30,7 @@ const (
 type tableFinder struct {
 	r    *Redactor
 	text []byte
-	// from is the end of what was searched. room is the number of bytes that may be read
+	// from is the end of the searched text. room is the number of bytes that may be read
 	// without a result, so that the time is linear.
 	from, room int
 }

@@ -11,7 +11,7 @@ func TestValuesInColumns(t *testing.T) {
 	for _, c := range []struct {
 		head, row, want string
 	}{
-		// Under a name that says so, in any column but the first.
+		// Under the name of a secret, in any column but the first.
 		{"user,password", "me,letmein", "me,*"},
 		{"user,password", "me,abc", "me,abc"},
 		{"user,password", "me,1234", "me,*"},
@@ -26,12 +26,12 @@ func TestValuesInColumns(t *testing.T) {
 		{"user\tpwd", "me\tletmein\r", "me\t*\r"},
 		{"\"user\";\"pwd\"", "\"me\";\"letmein\"", "\"me\";\"*\""},
 		{"user,PWD", "me,/home/me", "me,/home/me"},
-		// In the first column, and where names are of several words.
+		// In the first column, and under names of several words.
 		{"password,user", "letmein,me", "letmein,me"},
 		{"password,user", "letmein1,me", "*,me"},
 		{"The user,password", "me,letmein", "me,letmein"},
 		{"The user,password", "me,letmein1", "me,*"},
-		// Under names that mean other things too.
+		// Under ambiguous names.
 		{"user,token", "me,coin", "me,coin"},
 		{"user,token", "me,a1b2c", "me,*"},
 		{"user,token", "me,12345", "me,12345"},
@@ -39,7 +39,7 @@ func TestValuesInColumns(t *testing.T) {
 		{"user,token", "me,a1 b2", "me,a1 b2"},
 		{"user,session_id", "me,17", "me,17"},
 		{"suite,pass", "unit,1234", "unit,1234"},
-		// Figures.
+		// Numbers.
 		{"user,pin", "me,12", "me,12"},
 		{"user,cvv", "me,123", "me,*"},
 		{"user,pin", "me,none", "me,none"},

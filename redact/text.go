@@ -339,7 +339,7 @@ func email(text []byte, at int) (from, to int) {
 	}
 	domain := text[at+1 : max(at+1, to)]
 	dot := bytes.LastIndexByte(domain, '.')
-	if from == at || made(text[from:at]) || dot < 1 || len(domain)-dot < 3 {
+	if from == at || isPseudonym(text[from:at]) || dot < 1 || len(domain)-dot < 3 {
 		return 0, 0
 	}
 	return from, to

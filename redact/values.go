@@ -15,7 +15,7 @@ import (
 const (
 	leastValue = 6       // minimum length of a secret in bytes
 	mostValue  = 8 << 10 // maximum length; most servers limit a header to it
-	maxValues  = 512     // maximum number of secrets, besides those that are kept
+	maxValues  = 512     // maximum number of secrets, not counting those that are kept
 )
 
 // Values replaces known secrets wherever they occur in byte streams, as they are and with
@@ -73,7 +73,7 @@ func newSpellingIndex(words []spelling) *spellingIndex {
 
 func hashOf(first uint32) uint32 { return first * 0x9e3779b1 >> (32 - indexBits) }
 
-// With returns Values with another secret. Certain reports that the place of the secret is
+// With returns Values with another secret. certain reports that the place of the secret is
 // for credentials only; other secrets are skipped if they may be ordinary words. Secrets
 // shorter than six bytes, longer than 8 KiB, without a letter, or of the syntax of JSON are
 // skipped too.
@@ -122,7 +122,7 @@ func (v *Values) drop(i int) {
 }
 
 // distinct reports whether a text is not an ordinary word.
-func distinct(s string) bool { return len(s) > 256 || telling([]byte(s)) }
+func distinct(s string) bool { return len(s) > 256 || searchable([]byte(s)) }
 
 func isLetter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80 }
 
@@ -214,13 +214,13 @@ func (v *Values) Text(text string) string {
 }
 
 // Held is the state of a stream: the last byte that was returned, 0 for a backslash that is
-// escaped, and the bytes behind it, which may be the beginning of a secret.
+// escaped, and the bytes after it, which may be the beginning of a secret.
 type Held struct {
 	before byte
 	Data   []byte
 }
 
-// Stream replaces the secrets in the next bytes of a stream. Held is the result of the
+// Stream replaces the secrets in the next bytes of a stream. held is the result of the
 // previous call, zero for the first. At the end of the stream nothing is held.
 func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 	if len(held.Data) > 0 {
@@ -253,7 +253,7 @@ func (v *Values) Stream(held Held, p []byte, end bool) (out []byte, next Held) {
 }
 
 // hits returns the replacements of the secrets in a text: of those that overlap the first,
-// and of those with the same start the longest. The end of an escape is not replaced. Before
+// and of those with the same start the longest. The end of an escape is not replaced. before
 // is the byte before the text, 0 for none.
 func (v *Values) hits(p []byte, before byte) (hits []edit) {
 	v.each(p, func(w *spelling, start, end int) {
@@ -310,8 +310,8 @@ func (v *Values) each(p []byte, fn func(w *spelling, start, end int)) {
 	}
 }
 
-// partial returns the number of last bytes that may be the beginning of a secret. One that
-// may be an ordinary word may be complete, and be continued as another word.
+// partial returns the number of last bytes that may be the beginning of a secret. A secret
+// that may be an ordinary word counts even if it is complete: it may continue as another word.
 func (v *Values) partial(p []byte) (most int) {
 	for i := range v.words {
 		w := &v.words[i]

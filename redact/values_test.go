@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A secret is found however the stream is cut, and all else stays as it is.
+// A secret is found however the stream is cut, and everything else is unchanged.
 func TestValuesInStreams(t *testing.T) {
 	var v *Values
 	for secret, name := range map[string]string{"Zk93-abc/def": "<1>", "Zk93-abc": "<2>", "s\"x9 y+z": "<3>", "sunshine": "<4>"} {
@@ -42,7 +42,7 @@ func TestValuesInStreams(t *testing.T) {
 	}
 }
 
-// The last values are known, as many as there is room for.
+// The most recent values are known, up to the maximum.
 func TestValuesAreBounded(t *testing.T) {
 	var v *Values
 	name := func(i int) string {
@@ -63,7 +63,7 @@ func TestValuesDoNotHideEachOther(t *testing.T) {
 		known []string
 		text  string
 	}{
-		{[]string{"Abcdef1", "bxyz-12"}, "ab|xyz-12"},               // the other one begins alike, but for the case
+		{[]string{"Abcdef1", "bxyz-12"}, "ab|xyz-12"},               // the other one begins the same except for the case
 		{[]string{"cdefgh", "abcdefghij"}, "x|abcdefghij"},          // the byte before the longer one decides
 		{[]string{"cdefgh", "abcdefghij"}, " |ab|cdefghij"},         //
 		{[]string{jwt}, "bad token " + jwt[:700] + "|" + jwt[700:]}, // as long as tokens are
@@ -137,8 +137,8 @@ func TestValuesInSpellingsOfJSON(t *testing.T) {
 	}
 }
 
-// BenchmarkValuesStream looks for few values and for as many as are known at most:
-// traffic waits for it.
+// BenchmarkValuesStream searches for few values and for the maximum number: traffic waits
+// for it.
 func BenchmarkValuesStream(b *testing.B) {
 	text := []byte(strings.Repeat(`{"text":"a value of a token in the text"},`, 64<<10/42))
 	for _, values := range []int{10, maxValues} {
@@ -155,7 +155,7 @@ func BenchmarkValuesStream(b *testing.B) {
 	}
 }
 
-// A new secret is added while a request waits, so that is quick however many are known.
+// A new secret is added while a request waits, so this must be fast however many are known.
 func BenchmarkValuesWith(b *testing.B) {
 	var v *Values
 	for i := range maxValues {

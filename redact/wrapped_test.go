@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// wrapped puts a text into lines of a length.
+// wrapped breaks a text into lines of the given length.
 func wrapped(s string, width int, end string) string {
 	var lines []string
 	for len(s) > width {
@@ -19,8 +19,8 @@ func wrapped(s string, width int, end string) string {
 	return strings.Join(append(lines, s), end)
 }
 
-// A secret in base64 that goes on over lines is found wherever the lines end, and
-// what was there besides stays.
+// A secret in base64 over several lines is found wherever the lines end, and the text
+// around it is kept.
 func TestBase64InLines(t *testing.T) {
 	const secret = "plantedHunter2"
 	r := New(testOptions())
@@ -35,7 +35,7 @@ func TestBase64InLines(t *testing.T) {
 					lines := strings.Split(strings.TrimSuffix(got, "\n"), end)
 					coded := strings.Join(lines[1:len(lines)-1], "")
 					back, err := decode64(coded)
-					if enc == base64.StdEncoding { // whose readers want it filled up
+					if enc == base64.StdEncoding { // padding is required
 						back, err = enc.DecodeString(coded)
 					}
 					if err != nil {
@@ -46,7 +46,7 @@ func TestBase64InLines(t *testing.T) {
 						t.Fatalf("%s: %q", name, back)
 					}
 					if lines[0] != "-----BEGIN MESSAGE-----" || lines[len(lines)-1] != "-----END MESSAGE-----" {
-						t.Fatalf("%s: what is around it became\n%s", name, got)
+						t.Fatalf("%s: the text around it became\n%s", name, got)
 					}
 				}
 			}
@@ -54,7 +54,7 @@ func TestBase64InLines(t *testing.T) {
 	}
 }
 
-// sameBut reports whether a text is another one with the digits of one pseudonym.
+// sameBut reports whether two texts differ only in the digits of one pseudonym.
 func sameBut(got, want string) bool {
 	i := strings.Index(got, prefix)
 	if i < 0 || len(got) < i+len(prefix)+digits {
@@ -64,11 +64,11 @@ func sameBut(got, want string) bool {
 	return got[:i]+got[i+digits:] == want
 }
 
-// redactedText is what becomes of a text in a tool's result.
+// redactedText redacts a text in a tool's result.
 func redactedText(t *testing.T, r *Redactor, text string) string {
 	t.Helper()
 	r.Again()
-	r.known = known{} // or it would be found because it was found before
+	r.known = known{} // otherwise it would be found because it was found before
 	spelled, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -84,8 +84,8 @@ func redactedText(t *testing.T, r *Redactor, text string) string {
 	return m.Result.Content[0].Text
 }
 
-// Lines of base64 that only look like one are each looked at, and so is one with a
-// word on the next line.
+// Lines that only look like one base64 text are searched separately, and so is a line
+// with a word on the next one.
 func TestLinesOfBase64ThatAreApart(t *testing.T) {
 	one := base64.StdEncoding.EncodeToString([]byte("password=plantedHunter2 it is"))
 	binary := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xff\x00", len(one)*3/8)))
@@ -110,7 +110,7 @@ func TestLinesOfBase64ThatAreApart(t *testing.T) {
 	}
 }
 
-// What is long and looks like the beginning of many tables, or of many runs, ends.
+// Long texts that look like the beginnings of many tables or runs take bounded time.
 func TestHostileTables(t *testing.T) {
 	const n = 20000
 	for name, text := range map[string]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// victimOfFullDisk records more than files may have here, with a queue in plain
-// memory: its place is taken.
+// victimOfFullDisk records more than the file size limit allows, with a queue in plain
+// memory: another file has its name.
 func victimOfFullDisk(dir string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 2 << 20, Max: 2 << 20}); err != nil {
@@ -29,7 +29,7 @@ func victimOfFullDisk(dir string) {
 		panic(err)
 	}
 	r := Create(dir, h, Options{Queue: 2 << 20})
-	noise := make([]byte, 50<<10) // does not get smaller
+	noise := make([]byte, 50<<10) // does not compress
 	for n := range 64 {
 		rand.Read(noise)
 		put(r, tap.ToServer, victimBytes(tap.ToServer, uint64(n)*97*1000, 97*1000))
@@ -47,8 +47,8 @@ func (q *queue) isFailing() bool {
 	return q.failing
 }
 
-// A disk that is full at the end, and a queue that dies with the process: the
-// recording is finished all the same, and says what it lacks.
+// A disk that is full at the end, and a queue that is lost with the process: the
+// recording is finished nevertheless, and reports what it lacks.
 func TestFullDiskAtTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	victim := exec.Command(os.Args[0], "-test.run=^$")
@@ -66,7 +66,7 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 	}
 	fs := frames(t, paths[0])
 	var gap tap.Event
-	var lines, events, torn uint64
+	var lines, events, truncated uint64
 	for i := range fs {
 		f := &fs[i]
 		switch {
@@ -78,7 +78,7 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 		case f.Lane == tap.ToServer:
 			lines++
 		case f.Truncated:
-			torn++
+			truncated++
 		default:
 			events++
 		}
@@ -91,13 +91,13 @@ func TestFullDiskAtTheEnd(t *testing.T) {
 		t.Errorf("the reason is %q", gap.Error)
 	}
 	missing := gap.To - gap.From + 1
-	if all := lines + events + torn + missing; all != 64*1000+16 || torn > 1 || lines == 0 || events == 0 {
-		t.Errorf("%d lines, %d events, %d torn, %d missing: %d in all, want %d", lines, events, torn, missing, all, 64*1000+16)
+	if all := lines + events + truncated + missing; all != 64*1000+16 || truncated > 1 || lines == 0 || events == 0 {
+		t.Errorf("%d lines, %d events, %d truncated, %d missing: %d in all, want %d", lines, events, truncated, missing, all, 64*1000+16)
 	}
-	if want := lines + events + torn + missing + 1; last != want {
+	if want := lines + events + truncated + missing + 1; last != want {
 		t.Errorf("the last number is %d, want %d", last, want)
 	}
 	if crossed := lane(fs, tap.ToServer); !bytes.Equal(crossed, victimBytes(tap.ToServer, 0, len(crossed))) {
-		t.Error("what is there is not what crossed")
+		t.Error("the recorded bytes differ from those that crossed")
 	}
 }

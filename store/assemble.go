@@ -61,7 +61,7 @@ type openFrame struct {
 	bytes  int
 	head   []byte // all of its parts, or their beginning if cut is set
 	cut    bool
-	split  bool // its beginning became a frame of its own: see flush
+	split  bool // its beginning became a frame of its own, see flush
 	// bucket is the bucket of its parts in a batch.
 	batch, bucket uint64
 }
@@ -101,13 +101,13 @@ func (a *assembler) current(s stream, form tap.Form, flags uint8) *openFrame {
 	c := a.begun[s]
 	if c == nil {
 		c = &openFrame{stream: s, form: form}
-		c.Torn = flags&pieceMore != 0 // its beginning is missing
+		c.Truncated = flags&pieceMore != 0 // its beginning is missing
 	}
-	c.Torn = c.Torn || flags&pieceTorn != 0
+	c.Truncated = c.Truncated || flags&pieceTruncated != 0
 	return c
 }
 
-// keep remembers a frame if it is incomplete.
+// keep keeps the frame if it is incomplete.
 func (a *assembler) keep(c *openFrame, mid bool) {
 	if mid {
 		a.begun[c.stream] = c
@@ -220,7 +220,7 @@ func (a *assembler) part(c *openFrame, body []byte) {
 func (a *assembler) finish(c *openFrame, at time.Duration) {
 	at = max(at, a.seg.last) // offsets must not decrease with frame numbers
 	r := record{parts: c.Parts}
-	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Torn
+	r.Lane, r.Exchange, r.Form, r.At, r.Truncated = c.lane, c.exchange, c.form, at, c.Truncated
 	r.Size = int64(c.Parts.Bytes) + int64(c.bytes)
 	if !c.empty() {
 		r.Took = max(at-c.FirstAt, 0) // the times of a damaged queue are arbitrary
@@ -300,10 +300,10 @@ func (a *assembler) endAll() {
 	}
 }
 
-// tear marks all incomplete frames as truncated.
-func (a *assembler) tear() {
+// truncate marks all incomplete frames as truncated.
+func (a *assembler) truncate() {
 	for _, c := range a.begun {
-		c.Torn = true
+		c.Truncated = true
 	}
 }
 
@@ -327,21 +327,21 @@ func (a *assembler) note(exchange uint64, at time.Duration, payload []byte) {
 // gap accounts for bytes that crossed unrecorded. The frames entirely in the gap keep their
 // numbers, so that they can be named as missing; partly lost frames are marked as
 // truncated. A line that lost bytes ends there. Bytes lost in HTTP streams are counted on
-// lane lifecycle, so any of their incomplete frames may be truncated; those whose frame
-// ended in the gap come as pieces before it.
+// lane lifecycle, so any of their incomplete frames may be truncated; the ends of those
+// that ended in the gap are pieces before it.
 func (a *assembler) gap(at time.Duration, lost [tap.Lanes]lostLane, why string) {
 	var frames, bytes uint64
 	for lane, l := range lost {
 		if c := a.begun[stream{lane: tap.Lane(lane), line: true}]; c != nil && l != (lostLane{}) {
 			if !c.empty() {
-				c.Torn, l.Frames = true, max(l.Frames, 1)-1
+				c.Truncated, l.Frames = true, max(l.Frames, 1)-1
 			}
 			a.end(c, at)
 		}
 		bytes, frames = bytes+l.Bytes, frames+l.Frames
 	}
 	for s, c := range a.begun {
-		c.Torn = c.Torn || !s.line
+		c.Truncated = c.Truncated || !s.line
 	}
 	e := tap.Event{Name: tap.EventGap, Bytes: bytes, Error: why}
 	if frames > 0 {

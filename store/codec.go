@@ -44,16 +44,16 @@ const (
 	kindFrames = 0
 	kindPart   = 1
 
-	flagLane     = 0x03
-	flagTook     = 0x04
-	flagExchange = 0x08
-	flagParts    = 0x10
-	flagTorn     = 0x20
-	flagForm     = 0x40
-	flagsKnown   = flagLane | flagTook | flagExchange | flagParts | flagTorn | flagForm
+	flagLane      = 0x03
+	flagTook      = 0x04
+	flagExchange  = 0x08
+	flagParts     = 0x10
+	flagTruncated = 0x20
+	flagForm      = 0x40
+	flagsKnown    = flagLane | flagTook | flagExchange | flagParts | flagTruncated | flagForm
 
 	// maxSegment is the maximum size of a segment, so that a hostile file cannot make a
-	// reader allocate more at once.
+	// reader allocate more in one step.
 	maxSegment = 64 << 20
 )
 
@@ -110,7 +110,7 @@ func (s *segment) add(r *record, pieces ...[]byte) {
 		flags |= flagParts
 	}
 	if r.Truncated {
-		flags |= flagTorn
+		flags |= flagTruncated
 	}
 	if r.Form != tap.FormLine {
 		flags |= flagForm
@@ -257,7 +257,7 @@ type table struct {
 func decodeTable(b []byte, first uint64) (table, error) {
 	h, data, err := decodeSegment(b)
 	if err == nil && (h.kind != kindFrames || h.first != first || h.count == 0 || h.first+uint64(h.count) < h.first) {
-		err = fmt.Errorf("%w: it is not the one that its key %d promises", errSegment, first)
+		err = fmt.Errorf("%w: it does not match its key %d", errSegment, first)
 	}
 	if err != nil {
 		return table{}, err
@@ -283,7 +283,7 @@ func (d *table) record() (r record, err error) {
 	}
 	flags := d.table[0]
 	d.table = d.table[1:]
-	r.Seq, r.Lane, r.Truncated = d.seq, tap.Lane(flags&flagLane), flags&flagTorn != 0
+	r.Seq, r.Lane, r.Truncated = d.seq, tap.Lane(flags&flagLane), flags&flagTruncated != 0
 	d.at += time.Duration(d.uvarint())
 	r.At = d.at
 	if flags&flagTook != 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A record comes back as it was, in every form; one of a form that there is not,
-// or with a flag that has no meaning, is refused.
+// A record is read back unchanged, in every form; one with an unknown form or an unknown
+// flag is refused.
 func TestRecordForms(t *testing.T) {
 	var s segment
 	s.reset(1, 0)
@@ -31,8 +31,8 @@ func TestRecordForms(t *testing.T) {
 	}
 }
 
-// The numbers of parts neither meet those of another frame, nor those of format
-// 1, nor run over.
+// The numbers of parts do not collide with those of another frame or of format 1, and
+// do not overflow.
 func TestPartNumbers(t *testing.T) {
 	if last := partNumber(1<<35-1) + 1<<partBits - 1; last != 1<<64-1 {
 		t.Errorf("the last is %#x", last)

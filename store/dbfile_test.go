@@ -10,8 +10,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// The error about a file that is truncated while it is written is for
-// people: it names the file, and holds nothing of the runtime's or of bbolt's.
+// The error for a file that is truncated while it is written is meant for users: it
+// names the file, and contains no text of the runtime or of bbolt.
 func TestFileCutShortWhileWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		size   int64
@@ -54,7 +54,7 @@ func TestFileCutShortWhileWritten(t *testing.T) {
 		}
 		for _, word := range []string{"runtime", "pointer", "fault", "assertion", "goroutine"} {
 			if strings.Contains(err.Error(), word) {
-				t.Errorf("%s: %v: that is not for people", name, err)
+				t.Errorf("%s: %v: not a message for users", name, err)
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 // Package store keeps recordings on disk: one file per run of the tap.
 //
 // Everything that the tap has passed to the package is kept, unless the machine loses
-// power, which loses what is younger than one commit. Reading any file returns frames or
-// an error and never crashes.
+// power: then everything younger than one commit is lost. Reading any file returns frames
+// or an error and never crashes.
 //
 // # The file
 //
@@ -51,7 +51,7 @@
 // leaves the queue. The next reader of the recording takes its lock, appends the chunks
 // that were not committed, and removes it. A queue from before the last boot of the
 // machine is not trusted, because its pages may have reached the disk in any order. A
-// queue whose header is that of another recording is left as it is. On systems without
-// shared mappings (Windows) the queue is plain memory: a killed tap loses what is younger
-// than 50 ms.
+// queue whose header is that of another recording is left unchanged. On systems without
+// shared mappings (Windows) the queue is plain memory: a killed tap loses everything
+// younger than 50 ms.
 package store

@@ -17,8 +17,8 @@ import (
 // drainDead finishes the recording at path if its tap is gone without having finished it:
 // it appends the rest of the queue, ends the incomplete frames, and marks the recording as
 // cut, unless the tap had ended and only the disk had failed. It does nothing to a finished
-// recording, and several processes may call it at once. ErrLive means that the tap is alive
-// or that another process is doing it.
+// recording, and several processes may call it concurrently. ErrLive means that the tap is
+// alive or that another process is finishing the recording.
 func drainDead(path string) error {
 	f, err := lockDead(path + QueueExt)
 	if f == nil || err != nil {
@@ -39,7 +39,7 @@ func drainDead(path string) error {
 	}
 	if removeDead(path+QueueExt) != nil { // Windows does not remove open files
 		f.Close()
-		_ = removeDead(path + QueueExt) // a remaining queue is harmless: all of it is in the recording
+		_ = removeDead(path + QueueExt) // if it remains, it is harmless: all of it is in the recording
 	}
 	return nil
 }
@@ -121,8 +121,8 @@ func (d *deadQueue) finish(tx *bolt.Tx) error {
 	case err != nil:
 		return err
 	case d.header.ID != "" && sum.header.ID != d.header.ID:
-		// Files can be renamed to each other's names.
-		return fmt.Errorf("its queue is of another recording, %.40q: it stays as it is", d.header.ID)
+		// The files of two recordings can be swapped by renaming.
+		return fmt.Errorf("its queue belongs to another recording, %.40q, and is left unchanged", d.header.ID)
 	case sum.end != nil:
 		return nil // everything was written, only the queue was not removed
 	}
@@ -154,7 +154,7 @@ func resume(path string) (*assembler, summary, error) {
 	asm.st, asm.tally, asm.seg.last = sum.state, sum.tally, sum.state.LastAt
 	if old := asm.st.Pending; old != nil {
 		for lane, p := range old {
-			if p.Parts.Count > 0 || p.Torn {
+			if p.Parts.Count > 0 || p.Truncated {
 				asm.st.Open = append(asm.st.Open, unended{Lane: tap.Lane(lane), Line: true, pending: p})
 			}
 		}
@@ -163,7 +163,7 @@ func resume(path string) (*assembler, summary, error) {
 	r := &Recording{path: path, src: fileSource(path), maxRaw: DefaultMaxRaw}
 	for _, o := range asm.st.Open {
 		if o.Lane >= tap.Lanes || o.Form >= tap.Forms {
-			return nil, sum, fmt.Errorf("%w: it goes on with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
+			return nil, sum, fmt.Errorf("%w: it continues with a frame of lane %d and form %d", ErrDamaged, o.Lane, o.Form)
 		}
 		c := &openFrame{stream: stream{o.Exchange, o.Lane, o.Line}, form: o.Form, pending: o.pending}
 		_, err := r.eachPart(c.Parts, func(part []byte) error {
@@ -196,10 +196,10 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 	size := uint64(d.blockSize) * uint64(d.blocks)
 	begin := asm.st.Ticket
 	if d.drained > begin {
-		// The file with these was removed, or is a copy from before them. The
+		// The file with these was removed, or is a copy made before them. The
 		// ring still has them, but their memory has been reused.
 		begin = d.drained
-		asm.tear()
+		asm.truncate()
 		asm.note(0, asm.seg.last, tap.Event{Name: tap.EventGap, Error: lostFile}.Encode())
 	}
 	for next = begin; ; next++ {
@@ -216,7 +216,7 @@ func (d *deadQueue) feed(asm *assembler) (next uint64, err error) {
 }
 
 // lostFile is the reason for a gap between a file and its queue.
-const lostFile = "the recording's file was removed, with what it held, or copied before its queue"
+const lostFile = "the recording's file was removed with its content, or copied before its queue"
 
 // sane reports whether the fields of an entry are in their ranges.
 func (d *deadQueue) sane(e *entry) bool {

@@ -13,10 +13,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Somebody cuts the queue's file short while a tap runs, so that touching its
-// memory is a fault: in the ring, in the blocks, for those who record and for
-// the writer. The tap goes on, says so once, and the recording does not claim to
-// be whole.
+// Another program truncates the queue's file while a tap runs, so that accessing its
+// memory faults: in the ring, in the blocks, for the recording goroutines and for
+// the writer. The tap continues, warns once, and the recording does not claim to be
+// complete.
 func TestQueueFileCutShort(t *testing.T) {
 	ring := int64(queueHead + ringEntries*entryBytes)
 	for _, size := range []int64{0, 100, queueHead, queueHead + 4096, ring, ring + 4096} {
@@ -31,7 +31,7 @@ func cutShort(t *testing.T, size int64, first string) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var warned atomic.Int32
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) {
-		if warned.Add(1); !strings.Contains(err.Error(), "cut short") {
+		if warned.Add(1); !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("warned: %v", err)
 		}
 	}})
@@ -66,8 +66,8 @@ func cutShort(t *testing.T, size int64, first string) {
 	}
 }
 
-// A queue that is cut short when the tap gives a failing disk up is not marked, and the tap
-// goes on.
+// A queue that is truncated when the tap gives up on a failing disk is not marked, and the
+// tap continues.
 func TestQueueCutShortAtTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	q, err := openQueue(path, tap.Header{}, minQueueSize, time.Now(), nil)
@@ -83,13 +83,13 @@ func TestQueueCutShortAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.abandon()
-	if !strings.Contains(warned, "cut short") {
+	if !strings.Contains(warned, "truncated") {
 		t.Errorf("warned: %q", warned)
 	}
 }
 
-// A tap that puts another recorder in the place of this one says so with a gap.
-// What it has recorded until then is not all that crossed.
+// A tap that replaces this recorder reports that with a gap. What was recorded until
+// then is not everything that crossed.
 func TestRecorderThatWasReplaced(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{})
 	put(r, tap.ToServer, []byte("one\n"))
@@ -100,9 +100,9 @@ func TestRecorderThatWasReplaced(t *testing.T) {
 	}
 }
 
-// A queue that cannot be made again, as the disk is full, leaves no file: it is
-// tried with each commit.
-func TestQueueThatCannotBeMadeAgain(t *testing.T) {
+// A queue that cannot be recreated, as the disk is full, leaves no file: the attempt is
+// repeated with each commit.
+func TestQueueThatCannotBeRecreated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	q, err := openQueue(path, tap.Header{}, minQueueSize, time.Now(), nil)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestQueueThatCannotBeMadeAgain(t *testing.T) {
 	q.fresh = 1 << 40 // blocks, which no disk has
 	for range 3 {
 		if q.remake(tap.Header{}) == nil {
-			t.Fatal("it was made again")
+			t.Fatal("it was recreated")
 		}
 	}
 	maps := strings.Count(string(readAll(t, "/proc/self/maps")), path+QueueExt)

@@ -41,7 +41,7 @@ type dbfile struct {
 // reader sees an incomplete one.
 func (d *dbfile) create(h tap.Header) error {
 	if _, err := os.Lstat(d.path); err == nil {
-		return fmt.Errorf("%s exists already", d.path)
+		return fmt.Errorf("%s already exists", d.path)
 	}
 	half := dbfile{path: d.path + newExt}
 	os.Remove(half.path) // from a failed attempt
@@ -139,7 +139,7 @@ func (d *dbfile) transact(flags int, fn func(tx *bolt.Tx) error) (err error) {
 		if recover() != nil {
 			// The panic's own text does not help a user. bbolt's Close would wait for a
 			// lock that is still held.
-			err = fmt.Errorf("%s: %w: it was cut short or changed by another program", d.path, ErrDamaged)
+			err = fmt.Errorf("%s: %w: it was truncated or changed by another program", d.path, ErrDamaged)
 			d.db = nil
 			if d.file != nil {
 				unlock(d.file)
@@ -202,7 +202,7 @@ func (d *dbfile) closeDB() error {
 	return err
 }
 
-// close closes the file for good.
+// close closes the file permanently.
 func (d *dbfile) close() {
 	_ = d.closeDB() // each commit has been synced
 	if d.made != nil {

@@ -74,7 +74,7 @@ type state struct {
 	Gaps []tap.Range `json:"gaps,omitempty"`
 }
 
-// newState is the state of an empty recording.
+// newState returns the state of an empty recording.
 func newState() state { return state{NextSeq: 1} }
 
 // maxFrames is larger than the number of frames of any recording, so that arithmetic on
@@ -96,7 +96,7 @@ func (st *state) sound() bool {
 // partBits is the number of bits of a part's number that count the parts of its frame.
 const partBits = 28
 
-// partNumber is the number of the first part of the n-th frame with parts. The others
+// partNumber returns the number of the first part of the n-th frame with parts. The others
 // follow it, whatever else is written in between, so that a frame names its parts by the
 // first and their count, and a reader finds them next to each other. A number does not
 // depend on lane or exchange, so the state does not grow with each exchange. There is room
@@ -105,14 +105,14 @@ const partBits = 28
 // lane there.
 func partNumber(n uint64) uint64 { return 1<<63 | n<<partBits }
 
-// A pending is an incomplete frame: the parts of it that are in the
+// A pending is an incomplete frame: its parts that are in the
 // file.
 type pending struct {
 	Parts   partRef       `json:"parts"`
 	FirstAt time.Duration `json:"first_at,omitempty"`
 	LastAt  time.Duration `json:"last_at,omitempty"`
-	// Torn means that bytes are missing in it.
-	Torn bool `json:"torn,omitempty"`
+	// Truncated means that bytes are missing in it.
+	Truncated bool `json:"torn,omitempty"`
 }
 
 // An unended is a [pending] of one lane of an exchange or, if Line is set, of stdio.

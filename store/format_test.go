@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the fixture of the current format anew")
+var update = flag.Bool("update", false, "rewrite the golden files and the fixture of the current format")
 
 const formats = "../testdata/format"
 
@@ -43,7 +43,7 @@ func TestFixtures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(&out, "seq=%d at=%d took=%d lane=%v exchange=%d%s torn=%v size=%d raw=%q\n",
+			fmt.Fprintf(&out, "seq=%d at=%d took=%d lane=%v exchange=%d%s truncated=%v size=%d raw=%q\n",
 				f.Seq, f.At, f.Took, f.Lane, f.Exchange, formOf(&f), f.Truncated, f.Size, f.Raw)
 		}
 		golden := strings.TrimSuffix(path, Ext) + ".txt"
@@ -58,8 +58,8 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestSalvageOfFixtures gets the frames, and what is known of the missing ones,
-// out of a file of every version whose metas are gone.
+// TestSalvageOfFixtures recovers the frames, and what is known of the missing ones,
+// from a file of every version whose metas are gone.
 func TestSalvageOfFixtures(t *testing.T) {
 	for v := 1; v <= FormatVersion; v++ {
 		fixture := fmt.Sprintf("%s/v%d%s", formats, v, Ext)
@@ -85,8 +85,7 @@ func TestSalvageOfFixtures(t *testing.T) {
 	}
 }
 
-// formOf returns the form of a frame in a fixture, which those of version 1
-// have none of.
+// formOf returns the form of a frame in a fixture. Frames of version 1 have none.
 func formOf(f *tap.Frame) string {
 	if f.Form == tap.FormLine {
 		return ""
@@ -94,8 +93,7 @@ func formOf(f *tap.Frame) string {
 	return " form=" + f.Form.String()
 }
 
-// writeFixture makes a small recording with everything in it that the format
-// knows.
+// writeFixture makes a small recording with everything that the format has.
 func writeFixture(t *testing.T, path string) {
 	tmp := filepath.Join(t.TempDir(), "fixture"+Ext)
 	raw := func(s string) []byte { return []byte(s) }
@@ -148,7 +146,7 @@ func TestNewerVersion(t *testing.T) {
 	}
 }
 
-// rewrite gives a recording another version, and fn its meta bucket.
+// rewrite sets the version of a recording, and calls fn with its meta bucket.
 func rewrite(t *testing.T, path, version string, fn func(*bolt.Bucket) error) {
 	t.Helper()
 	d := dbfile{path: path}

@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A recording made by hand, with checksums that fit and numbers that do not, ends
-// in a clear error; salvage gets its frames out, and ends too.
+// A forged recording, with correct checksums and wrong numbers, results in a clear
+// error; salvage recovers its frames, and terminates too.
 func TestHostileState(t *testing.T) {
 	const most = math.MaxUint64
 	for name, st := range map[string]state{
@@ -33,7 +33,7 @@ func TestHostileState(t *testing.T) {
 	} {
 		path := hostileMeta(t, keyState, string(mustJSON(&st)))
 		damagedMeta(t, name, path, "state")
-		if err := drainBeside(t, path); !errors.Is(err, ErrDamaged) {
+		if err := drainUnreadable(t, path); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: drained: %v", name, err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestHostileState(t *testing.T) {
 	}
 }
 
-// Nobody can write what would be called damaged.
+// A Writer cannot write what a reader would report as damaged.
 func TestWriterRefusesAnEndBeforeTheStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	w, err := NewWriter(path, sampleHeader("0123abcd"))
@@ -60,7 +60,7 @@ func TestWriterRefusesAnEndBeforeTheStart(t *testing.T) {
 }
 
 // hostileMeta makes a recording of three frames with another value in its meta
-// bucket, and no end but that.
+// bucket, and no end unless that value is one.
 func hostileMeta(t *testing.T, k []byte, v string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "x"+Ext)
@@ -90,7 +90,7 @@ func damagedMeta(t *testing.T, name, path, key string) {
 	}
 }
 
-// Older files have the open lines of stdio apart from the frames of streams.
+// Older files keep the open lines of stdio apart from the frames of streams.
 func TestPendingOfOlderFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	g := newRig(t, path)
@@ -105,14 +105,14 @@ func TestPendingOfOlderFiles(t *testing.T) {
 			st.Pending[o.Lane] = o.pending
 		}
 	}
-	st.Pending[tap.ToClient].Torn = true
+	st.Pending[tap.ToClient].Truncated = true
 	st.Open = slices.DeleteFunc(slices.Clone(st.Open), func(o unended) bool { return o.Line })
 	if len(st.Open) != 1 {
 		t.Fatalf("%+v", st)
 	}
 	err := g.db.update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(keyState, seal(mustJSON(&st))) })
 	if err == nil {
-		err = drainBeside(t, path)
+		err = drainUnreadable(t, path)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -126,8 +126,8 @@ func TestPendingOfOlderFiles(t *testing.T) {
 	}
 }
 
-// drainBeside drains an unreadable queue of a recording.
-func drainBeside(t *testing.T, path string) error {
+// drainUnreadable drains an unreadable queue of a recording.
+func drainUnreadable(t *testing.T, path string) error {
 	t.Helper()
 	if err := os.WriteFile(path+QueueExt, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func drainBeside(t *testing.T, path string) error {
 	return drainDead(path)
 }
 
-// What no gap explains is found as by looking at each number.
+// unexplained finds the same numbers as a check of each number.
 func TestUnexplained(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 2000 {

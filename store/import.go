@@ -14,7 +14,7 @@ import (
 const importBytes = 8 << 20
 
 // A Writer writes existing frames to a recording, as import does. The file appears under
-// its name only when Close succeeds. After an error nothing is left of it, and every
+// its name only when Close succeeds. After an error no file is left, and every
 // further call returns that error.
 type Writer struct {
 	path  string
@@ -28,7 +28,7 @@ type Writer struct {
 // NewWriter creates a recording at path, which must not exist.
 func NewWriter(path string, h tap.Header) (*Writer, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, fmt.Errorf("%s exists already; remove it or choose another name", path)
+		return nil, fmt.Errorf("%s already exists; remove it or choose another name", path)
 	}
 	// The leading dot and the other extension hide it from ls and List.
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+NewID()+".part")
@@ -66,7 +66,7 @@ func (w *Writer) Add(f tap.Frame) error {
 	return w.flush(w.limit)
 }
 
-// check refuses frames that the format cannot represent or that no tap makes.
+// check refuses frames that the format cannot represent or that no tap produces.
 func (w *Writer) check(f *tap.Frame) error {
 	switch {
 	case f.Seq >= maxFrames:
@@ -118,7 +118,7 @@ func (w *Writer) Close(end End) error {
 	if err := publish(w.db.path, w.path); err != nil {
 		return w.fail(err)
 	}
-	w.err = errors.New("the recording is closed already")
+	w.err = errors.New("the recording is already closed")
 	return nil
 }
 
@@ -129,10 +129,10 @@ func publish(tmp, path string) error {
 	case err == nil:
 		return os.Remove(tmp)
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s exists already; remove it or choose another name", path)
+		return fmt.Errorf("%s already exists; remove it or choose another name", path)
 	}
 	if _, serr := os.Lstat(path); serr == nil { // the file system has no hard links
-		return fmt.Errorf("%s exists already; remove it or choose another name", path)
+		return fmt.Errorf("%s already exists; remove it or choose another name", path)
 	}
 	return os.Rename(tmp, path)
 }
@@ -140,7 +140,7 @@ func publish(tmp, path string) error {
 // Abort discards the recording. It does nothing after Close.
 func (w *Writer) Abort() {
 	if w.err == nil {
-		_ = w.fail(errors.New("the recording was given up"))
+		_ = w.fail(errors.New("the recording was abandoned"))
 	}
 }
 

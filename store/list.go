@@ -27,7 +27,7 @@ const (
 	// Cut means that the tap was killed or the machine stopped. The recording is complete
 	// up to that moment, unless it was made from a damaged one.
 	Cut
-	// Damaged means that the file cannot be read, or not as a whole.
+	// Damaged means that the file, or a part of it, cannot be read.
 	Damaged
 	// Denied means that there is no permission to read the file.
 	Denied
@@ -45,13 +45,13 @@ func (s Status) String() string {
 type Info struct {
 	// Path is the recording's file.
 	Path string
-	// Header is the header of the recording. For a damaged file, it has only what the name
+	// Header is the header of the recording. For a damaged file, it has only what the file name
 	// contains.
 	Header tap.Header
 	// Tally summarizes the frames, for a live recording the committed ones.
 	Tally session.Tally
-	// Err is the reason for the status Damaged or Denied, or for which the queue of a recording
-	// with the status Cut could not be appended.
+	// Err is the reason for the status Damaged or Denied, or why the queue of a recording with
+	// the status Cut could not be appended.
 	Status Status
 	Err    error
 	// Frames is the last frame number.
@@ -72,7 +72,7 @@ func (i *Info) ExtendLive(now time.Time) {
 	}
 }
 
-// lacking adds the error for which the queue of a dead tap could not be appended.
+// lacking adds the error that prevented the queue of a dead tap from being appended.
 func (i Info) lacking(drainErr error) Info {
 	if i.Status == Cut && i.Err == nil {
 		i.Err = drainErr
@@ -147,7 +147,7 @@ func newestFirst(a, b Info) int {
 }
 
 // recordingsIn returns the names of the recordings in dir, sorted. They include those with
-// only a queue, whose tap was killed before it created the file. It removes what is left of
+// only a queue, whose tap was killed before it created the file. It removes the remains of
 // taps killed even earlier.
 func recordingsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)

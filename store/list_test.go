@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// shelf makes a directory of recordings: of each line an id and a label, each a
-// minute newer than the one before.
+// shelf makes a directory of recordings, each from a line with an id and a label, each a
+// minute newer than the previous one.
 func shelf(t testing.TB, lines ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -105,12 +105,12 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"ab":        `"ab" fits 2 recordings; give more of the id: abff0002 (github, 2026-`,
+		"ab":        `"ab" matches 2 recordings; give more of the id: abff0002 (github, 2026-`,
 		"zz":        `no recording "zz" in ` + dir,
 		"@live":     "is live; @last is the newest",
-		"@first":    `"@first" is not known`,
-		"":          "names no recording",
-		"#2":        "names no recording",
+		"@first":    `"@first" is unknown`,
+		"":          "does not name a recording",
+		"#2":        "does not name a recording",
 		"abc#x":     `"abc#x": what follows #`,
 		"abc#0":     `"abc#0": what follows #`,
 		"./none":    "no recording at ./none",
@@ -180,7 +180,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestQueueOnly lists a recording whose file its tap could not make yet.
+// TestQueueOnly lists a recording whose file the tap has not created yet.
 func TestQueueOnly(t *testing.T) {
 	h := sampleHeader("abcd0001")
 	path := filepath.Join(t.TempDir(), FileName(h))
@@ -199,7 +199,7 @@ func TestQueueOnly(t *testing.T) {
 	}
 }
 
-// TestLive lists, follows and tries to remove a recording while it is made.
+// TestLive lists, follows and tries to remove a recording while it is being written.
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
 	rec := Create(dir, tap.Header{Label: "live", Transport: "stdio"}, Options{Queue: 1 << 20})
@@ -248,8 +248,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestReadWhileWritten reads again and again while a tap commits as fast as it
-// can: no reader takes a lock, and none may see a state that never was.
+// TestReadWhileWritten reads repeatedly while a tap commits as fast as it can: no
+// reader takes a lock, and none may see a state that never existed.
 func TestReadWhileWritten(t *testing.T) {
 	rec := Create(t.TempDir(), tap.Header{Label: "busy"}, Options{Queue: 8 << 20})
 	stop := make(chan struct{})
@@ -299,9 +299,9 @@ func TestReadWhileWritten(t *testing.T) {
 	}
 }
 
-// A tap that is killed in its first millisecond leaves a queue under the name
-// that it has while it is being made. It takes 6 MiB, and no command shows it.
-func TestListSweepsUnbornQueues(t *testing.T) {
+// A tap that is killed in its first millisecond leaves a queue under its temporary
+// name. It takes 6 MiB, and no command shows it.
+func TestListRemovesUnbornQueues(t *testing.T) {
 	dir := shelf(t, "aaaa0001 first")
 	old := time.Now().Add(-2 * newLimit)
 	leave := func(name string, at time.Time) string {

@@ -14,15 +14,15 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestPowerCut simulates that the machine stops at any moment of a commit, and
-// wants what the commits before it wrote, whole, and a file that can go on.
+// TestPowerCut simulates that the machine stops at any moment of a commit. What the
+// previous commits wrote must be there, whole, and the file must be writable.
 //
-// A commit of bbolt is: grow the file and sync; write data pages, in any order
-// as far as the disk is concerned, and sync; write one meta page and sync. So
-// from the file before and after a commit all states between can be made: any
-// subset of the changed data pages under the old meta, sectors of them half
-// written, and then the new meta page, torn anywhere. That the tap itself
-// writes in this order is bbolt's promise, and ours never to set NoSync.
+// A commit of bbolt is: grow the file and sync; write data pages, which may reach
+// the disk in any order, and sync; write one meta page and sync. So all states
+// between can be made from the file before and after a commit: any subset of the
+// changed data pages under the old meta, with sectors half written, and then the new
+// meta page, truncated anywhere. bbolt guarantees this order, provided that we never
+// set NoSync.
 func TestPowerCut(t *testing.T) {
 	frames := sampleFrames(108)
 	path := filepath.Join(t.TempDir(), "power"+Ext)
@@ -45,7 +45,7 @@ func TestPowerCut(t *testing.T) {
 		if err := w.db.update(w.asm.commit(0).write); err != nil {
 			t.Fatal(err)
 		}
-		if i%4 == 1 { // else the tail is replaced by the next
+		if i%4 == 1 { // otherwise the next one replaces the tail
 			w.asm.open = false
 		}
 		w.asm.begin()
@@ -84,11 +84,11 @@ func (c *commitCut) run(rng *rand.Rand, had, has []tap.Frame) {
 		}
 	}
 	write := func(b []byte, off, n int) { copy(b[off:off+n], c.after[off:off+n]) }
-	c.wants(grown, had)
+	c.check(grown, had)
 	ordered := slices.Clone(grown)
 	for _, off := range data { // a crash of the program: pages come in order
 		write(ordered, off, pageSize)
-		c.wants(ordered, had)
+		c.check(ordered, had)
 	}
 	for range 20 { // a crash of the machine: any of them, and any of their sectors
 		some := slices.Clone(grown)
@@ -104,22 +104,22 @@ func (c *commitCut) run(rng *rand.Rand, had, has []tap.Frame) {
 				}
 			}
 		}
-		c.wants(some, had)
+		c.check(some, had)
 	}
 	for n := 1; n <= pageHeader+metaBytes; n++ {
-		torn := slices.Clone(ordered)
-		write(torn, meta, n)
-		if bytes.Equal(torn[meta:meta+pageSize], c.after[meta:meta+pageSize]) {
+		truncated := slices.Clone(ordered)
+		write(truncated, meta, n)
+		if bytes.Equal(truncated[meta:meta+pageSize], c.after[meta:meta+pageSize]) {
 			break
 		}
-		c.wants(torn, had)
+		c.check(truncated, had)
 	}
-	c.wants(c.after, has)
+	c.check(c.after, has)
 }
 
-// wants checks that the content has exactly these frames, and now and then that
-// bbolt can go on with it.
-func (c *commitCut) wants(content []byte, frames []tap.Frame) {
+// check checks that the content has exactly these frames, and sometimes that bbolt can
+// continue with it.
+func (c *commitCut) check(content []byte, frames []tap.Frame) {
 	c.t.Helper()
 	os.Remove(c.path)
 	if err := os.WriteFile(c.path, content, 0o600); err != nil {

@@ -25,7 +25,7 @@ const (
 	firstBlocks  = 4 // allocated when the queue's file is made
 	minQueueSize = 1 << 20
 	// writerBytes is the additional memory of the writer: two batches, and the pages that
-	// bbolt makes of them.
+	// bbolt makes from them.
 	writerBytes = 16 << 20
 	// streamBytes is the size of the exchange number before the bytes of a piece,
 	// little-endian.
@@ -48,12 +48,12 @@ const (
 
 // Flags of an entryPiece, and pieceMore of an entryData too.
 const (
-	pieceEnd  uint8 = 1 << iota // it is the last of the frame
-	pieceTorn                   // bytes of the frame are missing before it
-	pieceMore                   // the frame began before it
+	pieceEnd       uint8 = 1 << iota // it is the last of the frame
+	pieceTruncated                   // bytes of the frame are missing before it
+	pieceMore                        // the frame began before it
 )
 
-// An entry is one chunk. Mark is written last, so an entry is complete exactly if Mark
+// An entry is one chunk. Mark is written last, so an entry is complete if and only if Mark
 // equals its ticket plus one.
 type entry struct {
 	Mark uint64
@@ -354,7 +354,7 @@ func (q *queue) settle() {
 		s := q.cut[n-1]
 		t := tag{Lane: uint8(s.lane), Kind: entryPiece, Flags: pieceEnd}
 		if q.lost != [tap.Lanes]lostLane{} {
-			t.Flags |= pieceTorn
+			t.Flags |= pieceTruncated
 		}
 		q.put(t, numbered(s.exchange), nil)
 		q.cut = q.cut[:n-1]
@@ -450,7 +450,7 @@ func (q *queue) close() {
 	q.mu.Unlock()
 }
 
-// markLeft notes in the header that the tap has seen all of its traffic. If that fails, the
+// markLeft records in the header that the tap has seen all of its traffic. If that fails, the
 // recording is read as cut.
 func (q *queue) markLeft() {
 	q.mu.Lock()

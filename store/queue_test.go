@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// bareQueue is a queue in plain memory that only the test drains.
+// bareQueue returns a queue in plain memory that only the test drains.
 func bareQueue() *queue {
 	size, count := queueGeometry(minQueueSize)
 	return newQueue(make([]byte, queueBytes(size, count)), size, count, nil, time.Now())
@@ -26,7 +26,7 @@ func taken(q *queue) []entry {
 	return es
 }
 
-// The cap is for all of it: blocks, ring and what the writer holds.
+// The cap includes the blocks, the ring and the memory of the writer.
 func TestQueueGeometry(t *testing.T) {
 	for _, c := range []struct {
 		limit        int64
@@ -41,25 +41,25 @@ func TestQueueGeometry(t *testing.T) {
 	}
 }
 
-// The time that a store took nothing counts from when there was something to take.
-func TestIdleIsNoStall(t *testing.T) {
+// The time without progress of the store begins when there is something to take.
+func TestIdleIsNotStall(t *testing.T) {
 	q := bareQueue()
 	for range 3 {
 		q.moved = time.Time{}
 		if q.chunk(tap.ToServer, []byte("x")); q.moved.IsZero() {
-			t.Error("time passed while the queue was empty")
+			t.Error("the time of an empty queue counts")
 		}
 		q.moved = time.Time{}
 		if q.chunk(tap.ToServer, []byte("x")); !q.moved.IsZero() {
-			t.Error("more to take is not progress")
+			t.Error("new entries count as progress")
 		}
 		if taken(q); q.moved.IsZero() {
-			t.Error("a commit is progress")
+			t.Error("a commit does not count as progress")
 		}
 	}
 }
 
-// Where the file cannot grow, the traffic goes on in the blocks that there are.
+// If the file cannot grow, the traffic continues with the existing blocks.
 func TestQueueFileThatCannotGrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	q, err := openQueue(path, sampleHeader("0123abcd"), minQueueSize, time.Now(), nil)
@@ -82,7 +82,7 @@ func TestQueueFileThatCannotGrow(t *testing.T) {
 	}
 }
 
-// What does not begin as a queue does is none, and of a newer one it is said.
+// A file with another magic is not a queue, and a newer queue is reported as such.
 func TestQueueMagic(t *testing.T) {
 	for magic, want := range map[string]string{queueMagic: "", "mtapque9": "newer", "mtapqux1": "no queue header", "": "no queue header"} {
 		b := make([]byte, queueHead)
@@ -96,8 +96,8 @@ func TestQueueMagic(t *testing.T) {
 	}
 }
 
-// A header that is longer than its room keeps what fits, and what tells which
-// recording it is of in any case.
+// A header that is longer than its room keeps what fits, and always the fields that
+// identify the recording.
 func TestLongHeader(t *testing.T) {
 	long, start := strings.Repeat("x", queueHead), sampleHeader("0123abcd").Start
 	for name, c := range map[string]struct{ in, want tap.Header }{
@@ -149,9 +149,9 @@ func TestLongPieces(t *testing.T) {
 	}
 }
 
-// Memory that the store has taken is used again: a tap whose traffic the disk keeps up
-// with stays in one block, and one that it does not in those that there are.
-func TestBlocksAreUsedAgain(t *testing.T) {
+// Memory that the store has taken is reused: as long as the disk keeps up with the
+// traffic, one block is enough; otherwise the existing blocks are used.
+func TestBlocksAreReused(t *testing.T) {
 	q := bareQueue()
 	for range 1000 {
 		q.chunk(tap.ToServer, make([]byte, 10_000))
@@ -179,7 +179,7 @@ func TestBlocksAreUsedAgain(t *testing.T) {
 	}
 }
 
-// A ring that is full is as a block that is not to be had.
+// A full ring has the same effect as a block that is not available.
 func TestFullRing(t *testing.T) {
 	q := bareQueue()
 	for range ringEntries {

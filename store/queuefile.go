@@ -15,7 +15,7 @@ const (
 	// newExt is the extension of a queue or a recording that is being
 	// created.
 	newExt = ".new"
-	// newLimit is the maximum time that this takes.
+	// newLimit is the maximum time that creating one takes.
 	newLimit = time.Minute
 )
 
@@ -55,7 +55,7 @@ func sameFile(f *os.File, info os.FileInfo) bool {
 }
 
 // regular reports whether path is a regular file. Opening
-// a link, pipe or device could block, or lead elsewhere.
+// a link, pipe or device could block, or lead to another file.
 func regular(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -174,7 +174,7 @@ func decodeQueueHead(b []byte) (queueHeader, error) {
 
 // parseLost reads the payload of an entryGap.
 func parseLost(p []byte) (lost [tap.Lanes]lostLane) {
-	_ = json.Unmarshal(p, &lost) // of a damaged queue, what could be read
+	_ = json.Unmarshal(p, &lost) // from a damaged queue, as much as can be read
 	for lane := range lost {
 		lost[lane].Frames = min(lost[lane].Frames, maxLost)
 	}

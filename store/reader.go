@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// pageBytes is about the number of bytes that a reader copies from the file at once.
+	// pageBytes is the approximate number of bytes that a reader copies from the file in one step.
 	pageBytes = 4 << 20
 	// DefaultMaxRaw is the size above which only the beginning of a frame is loaded.
 	DefaultMaxRaw = 64 << 20
@@ -34,7 +34,7 @@ type Recording struct {
 	src    source
 	maxRaw int64
 	lossy  bool  // parts of frames may be missing
-	left   error // the error for which the queue of a dead tap could not be appended
+	left   error // the error that prevented the queue of a dead tap from being appended
 }
 
 // A source provides the segments of a recording.
@@ -206,7 +206,7 @@ func (r *Recording) Follow(ctx context.Context, after uint64) iter.Seq2[tap.Fram
 type walk struct {
 	r      *Recording
 	next   uint64 // the number of the next frame
-	budget int    // approximate number of bytes to read at once
+	budget int    // approximate number of bytes to read in one step
 	b      batchOf
 }
 

@@ -39,7 +39,7 @@ func bigFile(b *testing.B, n, size, commit int) (path string, bytes int64) {
 	return path, bytes
 }
 
-// BenchmarkRead reads a recording of 256 MiB in each way that there is.
+// BenchmarkRead reads a recording of 256 MiB in each possible way.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{500, 100_000} {
 		b.Run(fmt.Sprintf("frame=%d", size), func(b *testing.B) {
@@ -149,7 +149,7 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkFollow is how long after it crossed a line reaches a follower.
+// BenchmarkFollow measures how long after it crossed a line reaches a follower.
 func BenchmarkFollow(b *testing.B) {
 	rec := Create(b.TempDir(), tap.Header{Label: "follow"}, Options{})
 	defer rec.Close()
@@ -173,7 +173,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// BenchmarkImport writes a recording out of frames.
+// BenchmarkImport writes a recording from frames.
 func BenchmarkImport(b *testing.B) {
 	for _, size := range []int{500, 100_000} {
 		b.Run(fmt.Sprintf("frame=%d", size), func(b *testing.B) {

@@ -33,7 +33,7 @@ func TestReadBack(t *testing.T) {
 	sameFrames(t, got, want)
 }
 
-func TestReadFromAnywhere(t *testing.T) {
+func TestReadFromAnyFrame(t *testing.T) {
 	path, want := sample(t)
 	r := mustOpen(t, path)
 	last := want[len(want)-1].Seq
@@ -60,9 +60,9 @@ func TestReadFromAnywhere(t *testing.T) {
 	}
 }
 
-// TestReadInSmallSteps reads one or two segments at a time, as a reader does
-// that a busy tap has disturbed. Before a gap the segment found first has
-// nothing to yield, which was once taken for a missing frame.
+// TestReadInSmallSteps reads one or two segments at a time, as a reader does that a
+// busy tap has disturbed. Before a gap, the segment found first has nothing to yield;
+// this was once mistaken for a missing frame.
 func TestReadInSmallSteps(t *testing.T) {
 	path, want := sample(t)
 	r := mustOpen(t, path)
@@ -116,7 +116,7 @@ func TestInfo(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestLargeFrame reads a frame that is larger than a reader wants to hold.
+// TestLargeFrame reads a frame that is larger than a reader's limit.
 func TestLargeFrame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large"+Ext)
 	raw := make([]byte, 9<<20+123)
@@ -176,7 +176,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestOpenWritesNothing holds that reading needs no permission to write.
+// TestOpenWritesNothing checks that reading needs no permission to write.
 func TestOpenWritesNothing(t *testing.T) {
 	path, _ := sample(t)
 	before := readAll(t, path)
@@ -189,6 +189,6 @@ func TestOpenWritesNothing(t *testing.T) {
 	}
 	entries, _ := os.ReadDir(dir)
 	if !bytes.Equal(before, readAll(t, path)) || len(entries) != 1 {
-		t.Error("reading has left traces")
+		t.Error("reading has changed files")
 	}
 }

@@ -73,8 +73,8 @@ type Recorder struct {
 var _ tap.Recorder = (*Recorder)(nil)
 
 // Create begins a recording in dir, which it creates if necessary. It sets the missing ID,
-// Start and Label of h, starts the clock, and returns at once: the file is created while
-// the traffic flows.
+// Start and Label of h, starts the clock, and returns immediately: the file is created
+// while the traffic flows.
 func Create(dir string, h tap.Header, opt Options) *Recorder {
 	epoch := time.Now()
 	if h.Start.IsZero() {
@@ -203,7 +203,7 @@ func (r *Recorder) Close() {
 		if r.q.outlives {
 			where = "it is in " + filepath.Base(r.db.path) + QueueExt
 		}
-		r.warn(fmt.Errorf("%s: the disk has not taken the last of it; %s", r.db.path, where))
+		r.warn(fmt.Errorf("%s: the end of the recording could not be written; %s", r.db.path, where))
 	}
 }
 
@@ -241,9 +241,9 @@ func (r *Recorder) catch() {
 	}
 	r.q.giveUp()
 	if _, fault := v.(interface{ Addr() uintptr }); fault {
-		v = "it was cut short, or its disk fails" // the message of the runtime does not help a user
+		v = "it was truncated, or its disk is failing" // the message of the runtime does not help a user
 	}
-	r.warn(fmt.Errorf("%s cannot be used any more: %v", r.db.path+QueueExt, v))
+	r.warn(fmt.Errorf("%s can no longer be used: %v", r.db.path+QueueExt, v))
 }
 
 // giveUp stops all access to the memory of the queue. Further traffic is not even counted.

@@ -8,9 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// BenchmarkRecorder measures how fast the whole writing side takes frames in,
-// until all of it is on the disk: words as text has them, and random letters,
-// which do not compress.
+// BenchmarkRecorder measures the throughput of the whole writing side, until everything
+// is on disk: with words, as in text, and with random letters, which do not compress.
 func BenchmarkRecorder(b *testing.B) {
 	for _, text := range []bool{true, false} {
 		for _, size := range []int{200, 500, 4 << 10, 256 << 10} {

@@ -19,10 +19,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// put plays a pump.
+// put stands in for a pump.
 func put(r *Recorder, lane tap.Lane, p []byte) { r.Chunk(lane, p) }
 
-// frames reads a whole recording, and checks what holds for every one.
+// frames reads a whole recording, and checks what holds for every recording.
 func frames(t testing.TB, path string) []tap.Frame {
 	t.Helper()
 	rec, err := Open(path)
@@ -83,7 +83,7 @@ func gapless(t *testing.T, fs []tap.Frame) {
 	}
 }
 
-// chatter makes lines of all sizes, some without an end, some of several parts.
+// chatter makes lines of all sizes, some without an end, some with several parts.
 func chatter(rng *rand.Rand, n int) []byte {
 	var b []byte
 	for len(b) < n {
@@ -146,7 +146,7 @@ func TestRecorderKeepsEveryByteOfEveryLane(t *testing.T) {
 	}
 }
 
-// A long line is read back as one frame, and did not stay in memory before.
+// A long line is read back as one frame, and is not kept in memory before that.
 func TestLongFrameComesInPartsAndIsReadAsOne(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: 4 << 20})
 	long := bytes.Repeat([]byte("0123456789abcde\x00"), 40<<20/16)
@@ -178,7 +178,7 @@ func TestLongFrameComesInPartsAndIsReadAsOne(t *testing.T) {
 	}
 }
 
-// stallStore has each commit wait until release is called.
+// stallStore makes each commit wait until release is called.
 func stallStore(t *testing.T) (release func()) {
 	t.Helper()
 	gate, was := make(chan struct{}), beforeCommit
@@ -188,7 +188,7 @@ func stallStore(t *testing.T) (release func()) {
 	return release
 }
 
-// While the disk takes nothing, the tap is slowed down, and nothing is lost.
+// While the disk accepts nothing, the tap is slowed down, and nothing is lost.
 func TestStalledStoreSlowsTheTraffic(t *testing.T) {
 	release := stallStore(t)
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize, Warn: func(err error) { t.Error(err) }})
@@ -214,7 +214,7 @@ func TestStalledStoreSlowsTheTraffic(t *testing.T) {
 	}
 }
 
-// A store that does not come back after stallLimit does not hold the traffic, and
+// A store that does not recover within stallLimit does not stop the traffic, and
 // neither does another program that holds the file for lockLimit.
 func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
 	defer func(stall, lock time.Duration) { stallLimit, lockLimit = stall, lock }(stallLimit, lockLimit)
@@ -224,8 +224,8 @@ func TestStoreThatNeverMovesDoesNotStopTheTraffic(t *testing.T) {
 	}
 }
 
-// storeThatNeverMoves has commits wait, or another program hold the file's lock, which
-// it can get when the tap has opened the file anew after an error.
+// storeThatNeverMoves makes commits wait, or another program hold the file's lock, which
+// it can get when the tap reopens the file after an error.
 func storeThatNeverMoves(t *testing.T, locked bool) {
 	var hold func() error
 	var mu sync.Mutex
@@ -272,23 +272,23 @@ func storeThatNeverMoves(t *testing.T, locked bool) {
 	}
 }
 
-// checkGap checks that a recording says exactly which frames it lacks of those
-// that crossed.
+// checkGap checks that a recording reports exactly which of the frames that crossed it
+// lacks.
 func checkGap(t *testing.T, path string, crossed int) {
 	t.Helper()
 	fs := frames(t, path)
 	info := Stat(path)
 	if len(info.Gaps) == 0 {
-		t.Fatal("the recording does not say that it is incomplete")
+		t.Fatal("the recording does not report that it is incomplete")
 	}
-	missing, next, events, torn := 0, uint64(1), 0, 0
+	missing, next, events, truncated := 0, uint64(1), 0, 0
 	for _, g := range info.Gaps {
 		missing += int(g.To-g.From) + 1
 	}
 	for _, f := range fs {
 		if f.Seq != next {
 			if !inGaps(info.Gaps, next, f.Seq-1) {
-				t.Errorf("frames %d to %d are missing without a word", next, f.Seq-1)
+				t.Errorf("frames %d to %d are missing but not reported", next, f.Seq-1)
 			}
 		}
 		next = f.Seq + 1
@@ -299,7 +299,7 @@ func checkGap(t *testing.T, path string, crossed int) {
 			}
 		}
 		if f.Truncated {
-			torn++
+			truncated++
 		}
 	}
 	if events > 20 { // one for each time that there was room again, not for each chunk
@@ -308,9 +308,9 @@ func checkGap(t *testing.T, path string, crossed int) {
 	if events != len(info.Gaps) {
 		t.Errorf("%d gap events for %d gaps", events, len(info.Gaps))
 	}
-	// A line that the gap cuts in its middle is there as two torn frames.
-	if got := len(fs) - events + missing; got != crossed && got != crossed+1 || torn > 2*events {
-		t.Errorf("%d frames there and %d missing, want %d in all (%d torn)", len(fs)-events, missing, crossed, torn)
+	// A line that the gap splits is recorded as two truncated frames.
+	if got := len(fs) - events + missing; got != crossed && got != crossed+1 || truncated > 2*events {
+		t.Errorf("%d frames there and %d missing, want %d in all (%d truncated)", len(fs)-events, missing, crossed, truncated)
 	}
 	if last := fs[len(fs)-1]; !strings.HasPrefix(string(last.Raw), "last") {
 		t.Errorf("the last frame is %q", last.Raw)
@@ -326,8 +326,8 @@ func inGaps(gaps []tap.Range, from, to uint64) bool {
 	return false
 }
 
-// The directory goes away and comes back: the traffic never stops, one warning
-// is given, and the recording says what it lacks.
+// The directory disappears and comes back: the traffic never stops, there is one
+// warning, and the recording reports what it lacks.
 func TestFailedStoreNeverStopsTheTraffic(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
 	var mu sync.Mutex
@@ -360,8 +360,8 @@ func TestFailedStoreNeverStopsTheTraffic(t *testing.T) {
 	}
 }
 
-// What crosses when the store is back is recorded, also of a lane that nothing was
-// recorded of before.
+// What crosses after the store has recovered is recorded, even on a lane of which
+// nothing was recorded before.
 func TestChunkAfterAnOutage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
 	r := Create(dir, tap.Header{}, Options{Queue: minQueueSize})
@@ -412,7 +412,7 @@ func TestFileModes(t *testing.T) {
 	r.Close()
 }
 
-// drained reports whether the store has everything, so that there is room again.
+// drained reports whether the store has everything, so that there is room.
 func drained(r *Recorder) bool {
 	r.q.mu.Lock()
 	defer r.q.mu.Unlock()
@@ -423,7 +423,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("it never happened")
+			t.Fatal("timed out")
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// holdLock holds the file as a program that does not let go would.
+// holdLock holds the file's lock as another program would, until release is called.
 func holdLock(t *testing.T, path string) (release func()) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 func victim(dir string) {
 	r := Create(dir, tap.Header{Label: "victim"}, Options{Queue: 8 << 20})
 	fmt.Println(r.Path())
-	told := [8]byte{}
+	forwarded := [8]byte{}
 	total := [tap.Lanes]uint64{}
 	for i := uint64(0); ; i++ {
 		l := tap.ToServer + tap.Lane(i%2)
@@ -67,13 +67,13 @@ func victim(dir string) {
 		put(r, l, p)
 		total[l] += uint64(len(p))
 		// Only now would the bytes be forwarded.
-		binary.LittleEndian.PutUint64(told[:], total[l]<<8|uint64(l))
-		os.Stdout.Write(told[:])
+		binary.LittleEndian.PutUint64(forwarded[:], total[l]<<8|uint64(l))
+		os.Stdout.Write(forwarded[:])
 	}
 }
 
-// victimBytes is a stretch of the endless stream of one lane: 97-byte lines
-// that say where they stand.
+// victimBytes returns a part of the endless stream of one lane: 97-byte lines that
+// contain their position.
 func victimBytes(l tap.Lane, from uint64, n int) []byte {
 	b := make([]byte, 0, n+97)
 	for at := from / 97; len(b) < n+int(from%97); at++ {
@@ -113,14 +113,14 @@ func killOnce(t *testing.T, after time.Duration) {
 	path = path[:len(path)-1]
 	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
 	defer kill.Stop()
-	var told [tap.Lanes]uint64
+	var forwarded [tap.Lanes]uint64
 	var b [8]byte
 	for {
 		if _, err := io.ReadFull(in, b[:]); err != nil {
 			break
 		}
 		v := binary.LittleEndian.Uint64(b[:])
-		told[v&0xff] = v >> 8
+		forwarded[v&0xff] = v >> 8
 	}
 	cmd.Wait()
 	if Stat(path).Status == Live {
@@ -130,8 +130,8 @@ func killOnce(t *testing.T, after time.Duration) {
 	gapless(t, fs)
 	for l := tap.ToServer; l <= tap.ToClient; l++ {
 		got := lane(fs, l)
-		if uint64(len(got)) < told[l] {
-			t.Errorf("%v: %d bytes recorded, but %d were forwarded", l, len(got), told[l])
+		if uint64(len(got)) < forwarded[l] {
+			t.Errorf("%v: %d bytes recorded, but %d were forwarded", l, len(got), forwarded[l])
 		}
 		if !bytes.Equal(got, victimBytes(l, 0, len(got))) {
 			t.Errorf("%v: the bytes differ", l)
@@ -145,7 +145,7 @@ func killOnce(t *testing.T, after time.Duration) {
 	}
 }
 
-// A tap killed before the file was made leaves only its queue.
+// A tap killed before it created the file leaves only its queue.
 func TestQueueWithoutFile(t *testing.T) {
 	dir := t.TempDir()
 	path := deadQueueOf(t, dir, "one\ntwo\nthr")
@@ -205,8 +205,9 @@ func TestQueueThatATapLeaves(t *testing.T) {
 	}
 }
 
-// While one program appends what a killed tap has left, the queue is locked as if
-// the tap were alive. Another one waits, and does not take what is there for all.
+// While one program appends the queue of a killed tap, the queue is locked as if the
+// tap were alive. Another program waits, and does not mistake what is there for
+// everything.
 func TestQueueThatAnotherProgramDrains(t *testing.T) {
 	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
 	f, err := lockDead(path + QueueExt)
@@ -247,9 +248,9 @@ func TestQueueWhoseDrainerWasKilled(t *testing.T) {
 	}
 }
 
-// After the machine was restarted, the pages of a queue may be of any age: only
-// what was committed is believed.
-func TestQueueOfAnEarlierBootIsNotBelieved(t *testing.T) {
+// After a restart of the machine, the pages of a queue may be of any age: only what
+// was committed is trusted.
+func TestQueueOfAnEarlierBootIsNotTrusted(t *testing.T) {
 	path := deadQueueOf(t, t.TempDir(), "one\n")
 	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
 	if err != nil {
@@ -265,7 +266,7 @@ func TestQueueOfAnEarlierBootIsNotBelieved(t *testing.T) {
 	}
 }
 
-// Whatever the bytes of a queue are, draining it ends.
+// Whatever the bytes of a queue are, draining it terminates.
 func TestHostileQueue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -299,8 +300,8 @@ func TestHostileQueue(t *testing.T) {
 	}
 }
 
-// The file of a killed tap's recording was removed. Its ring still names what
-// was committed there, but the memory of that has been used again.
+// The file of a killed tap's recording was removed. Its ring still names what was
+// committed there, but that memory has been reused.
 func TestQueueWhoseFileWasRemoved(t *testing.T) {
 	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
 	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)
@@ -315,8 +316,8 @@ func TestQueueWhoseFileWasRemoved(t *testing.T) {
 	}
 }
 
-// A queue that is a pipe would never open.
-func TestQueueThatIsNoFile(t *testing.T) {
+// Opening a queue that is a pipe would block forever.
+func TestQueueThatIsNotAFile(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{})
 	put(r, tap.ToServer, []byte("x\n"))
 	r.Close()
@@ -328,8 +329,8 @@ func TestQueueThatIsNoFile(t *testing.T) {
 	}
 }
 
-// A queue that a tap holds must not be removed, however long it is being
-// made: the tap may have been stopped meanwhile.
+// A queue that a tap holds must not be removed, however long its creation takes: the
+// tap may have been stopped meanwhile.
 func TestUnbornQueueThatIsHeldStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a"+Ext+QueueExt)
 	q, _, err := createQueueFile(path, sampleHeader("0123abcd"), maxBlock, minBlocks)

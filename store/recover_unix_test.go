@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// copyFile copies a file as a person does.
+// copyFile copies a file as a user does.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.WriteFile(to, readAll(t, from), 0o600); err != nil {
@@ -41,7 +41,7 @@ func scribble(t *testing.T, path string, at int64, b []byte) {
 	}
 }
 
-// words are the frames of a recording, in short.
+// words returns a short form of the frames of a recording.
 func words(fs []tap.Frame) (out []string) {
 	for _, f := range fs {
 		w := fmt.Sprintf("%v %q", f.Lane, f.Raw)
@@ -49,15 +49,15 @@ func words(fs []tap.Frame) (out []string) {
 			w = "event"
 		}
 		if f.Truncated {
-			w += " torn"
+			w += " truncated"
 		}
 		out = append(out, w)
 	}
 	return out
 }
 
-// A recording that was given the name of another one does not get what is in the
-// other's queue, and the queue stays for whom it belongs to.
+// A recording that was given the name of another one does not get the content of the
+// other's queue, and the queue is kept for the recording that it belongs to.
 func TestQueueOfAnotherRecording(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		dir := t.TempDir()
@@ -80,10 +80,10 @@ func TestQueueOfAnotherRecording(t *testing.T) {
 		if want := map[bool]Status{true: Ended, false: Cut}[ended]; info.Status != want {
 			t.Errorf("ended %v: status %v", ended, info.Status)
 		}
-		if !ended && (info.Err == nil || !strings.Contains(info.Err.Error(), "of another recording")) {
+		if !ended && (info.Err == nil || !strings.Contains(info.Err.Error(), "belongs to another recording")) {
 			t.Errorf("error %v", info.Err)
 		}
-		// At its own place it is taken in.
+		// Next to its own recording it is appended.
 		if got := words(frames(t, queue)); !slices.Equal(got, []string{`to_server "one\n"`, `to_server "two\n"`}) {
 			t.Errorf("frames %q", got)
 		}
@@ -91,7 +91,7 @@ func TestQueueOfAnotherRecording(t *testing.T) {
 }
 
 // The machine stops while bbolt lays out a new file: it syncs all of its four
-// pages at once, so that any of them may be there.
+// pages together, so any subset of them may be there.
 func TestPowerCutAtTheBeginning(t *testing.T) {
 	laidOut := filepath.Join(t.TempDir(), "new")
 	db, err := bolt.Open(laidOut, 0o600, &bolt.Options{PageSize: pageSize, FreelistType: bolt.FreelistMapType})
@@ -137,7 +137,7 @@ func TestPowerCutAtTheBeginning(t *testing.T) {
 	}
 }
 
-// A tap that is killed while it makes its file leaves it under another name, and its queue.
+// A tap that is killed while it creates its file leaves the file under another name, and its queue.
 func TestKilledWhileItsFileIsMade(t *testing.T) {
 	dir := t.TempDir()
 	path := deadQueueOf(t, dir, "one\n")
@@ -153,7 +153,7 @@ func TestKilledWhileItsFileIsMade(t *testing.T) {
 }
 
 // A short file that is not a recording must not be removed, whatever files are next to it.
-func TestQueueBesideAnotherFile(t *testing.T) {
+func TestQueueNextToAnotherFile(t *testing.T) {
 	for _, zero := range []bool{false, true} {
 		path := deadQueueOf(t, t.TempDir(), "one\n")
 		if zero {
@@ -168,8 +168,8 @@ func TestQueueBesideAnotherFile(t *testing.T) {
 	}
 }
 
-// When the machine stops, the queue may have never reached the disk. The frames
-// that the recording has the beginning of are there all the same.
+// When the machine stops, the queue may never have reached the disk. Frames whose
+// beginning is in the recording are there nevertheless.
 func TestPowerCutInTheMiddleOfAFrame(t *testing.T) {
 	for _, queue := range []string{"zero", "of another boot", "empty", "short"} {
 		path := filepath.Join(t.TempDir(), "renamed-87654321"+Ext)
@@ -201,10 +201,10 @@ func TestPowerCutInTheMiddleOfAFrame(t *testing.T) {
 }
 
 // A live recording was copied, its file before its queue: what was committed
-// between the two is in neither. Frames that it lies in are torn.
+// between the two is in neither. Frames that lost bytes in this way are truncated.
 func TestCopyOfALiveRecording(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("SKIPPED: no queue is believed here")
+		t.Skip("SKIPPED: queues are not trusted on this system")
 	}
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	g := newRig(t, path)
@@ -227,8 +227,8 @@ func TestCopyOfALiveRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{`to_server "first\n"`, "event", `to_server "secth\n" torn`, `to_server "fifth\n"`,
-		`to_client "answer\n"`, `to_client "da: x" torn`, `to_client "data: y"`}
+	want := []string{`to_server "first\n"`, "event", `to_server "secth\n" truncated`, `to_server "fifth\n"`,
+		`to_client "answer\n"`, `to_client "da: x" truncated`, `to_client "data: y"`}
 	got := frames(t, path)
 	if !slices.Equal(words(got), want) {
 		t.Errorf("frames %q", words(got))
@@ -238,11 +238,11 @@ func TestCopyOfALiveRecording(t *testing.T) {
 	}
 }
 
-// What a queue still holds may begin in the middle of frames of which the file has
-// nothing: they are torn too, and no others.
+// The content of a queue may begin in the middle of frames of which the file has
+// nothing: these are truncated too, and no others.
 func TestQueueBeginsInTheMiddle(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("SKIPPED: no queue is believed here")
+		t.Skip("SKIPPED: queues are not trusted on this system")
 	}
 	path := filepath.Join(t.TempDir(), "x"+Ext)
 	g := newRig(t, path)
@@ -269,15 +269,15 @@ func TestQueueBeginsInTheMiddle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{`to_server "first\n"`, "event", `to_server "rd\n" torn`, `to_server "fourth\n"`, `to_client "another\n"`,
-		`to_client "ta: xy" torn`, `to_client "data: z"`, `to_client "data: z"`}
+	want := []string{`to_server "first\n"`, "event", `to_server "rd\n" truncated`, `to_server "fourth\n"`, `to_client "another\n"`,
+		`to_client "ta: xy" truncated`, `to_client "data: z"`, `to_client "data: z"`}
 	if got := words(frames(t, path)); !slices.Equal(got, want) {
 		t.Errorf("frames %q", got)
 	}
 }
 
-// In a directory that cannot be written, what a tap left is taken in and its queue
-// stays. That is no reason to say that something is missing, nor to take it in twice.
+// In a directory that cannot be written, the queue of a killed tap is appended but
+// remains. Nothing is reported as missing, and it is not appended twice.
 func TestQueueThatCannotBeRemoved(t *testing.T) {
 	dir := t.TempDir()
 	path := deadQueueOf(t, dir, "one\ntwo\n")
@@ -324,7 +324,7 @@ func TestEveryFieldOfAQueueHeader(t *testing.T) {
 }
 
 // A FIFO that is named like a recording is refused, not waited for.
-func TestFIFOIsNoRecording(t *testing.T) {
+func TestFIFOIsNotARecording(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo"+Ext)
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)

@@ -37,11 +37,11 @@ func Resolve(dir, arg string) (path string, session int, err error) {
 	}
 	switch {
 	case name == "":
-		return "", 0, fmt.Errorf("%q names no recording; `mcptap ls` shows them", arg)
+		return "", 0, fmt.Errorf("%q does not name a recording; `mcptap ls` lists them", arg)
 	case name == argLast || name == argLive:
 		path, err = newest(dir, name == argLive)
 	case strings.HasPrefix(name, "@"):
-		err = fmt.Errorf("%q is not known; use %s, %s or an id that `mcptap ls` shows", name, argLast, argLive)
+		err = fmt.Errorf("%q is unknown; use %s, %s or an id that `mcptap ls` shows", name, argLast, argLive)
 	case isPath(name):
 		if path, err = byPath(dir, name); err != nil {
 			if found := labelled(dir, name); found != "" {
@@ -80,7 +80,7 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// byPath finds a file, also in dir if arg is only a name.
+// byPath finds a file, in dir too if arg is only a name.
 func byPath(dir, arg string) (string, error) {
 	candidates := []string{arg}
 	if filepath.Base(arg) == arg {
@@ -232,7 +232,7 @@ func ambiguous(arg string, found []Info) error {
 	if id := found[0].Header.ID; id != "" && count[id] == len(found) {
 		return fmt.Errorf("%d recordings have the id %.40s; name the file: %s", len(found), id, list)
 	}
-	return fmt.Errorf("%q fits %d recordings; give more of the id: %s", arg, len(found), list)
+	return fmt.Errorf("%q matches %d recordings; give more of the id: %s", arg, len(found), list)
 }
 
 // describe returns a short description of a recording from its header, which is arbitrary.
@@ -270,7 +270,7 @@ func newest(dir string, live bool) (string, error) {
 	case live:
 		return "", fmt.Errorf("no recording in %s is live; %s is the newest of all", dir, argLast)
 	}
-	return "", fmt.Errorf("there are no recordings in %s yet; `mcptap stdio -- COMMAND` makes one", dir)
+	return "", fmt.Errorf("there are no recordings in %s yet; `mcptap stdio -- COMMAND` creates one", dir)
 }
 
 // Completions returns possible completions of an argument, each followed by a tab and a

@@ -64,18 +64,18 @@ func TestResolveRenamed(t *testing.T) {
 	want("abff0002", "20260301T000000.000Z-x-77770000.mcptap")
 	want("7777", "20260301T000000.000Z-x-77770000.mcptap")
 	want("mine", "mine.mcptap")
-	wantError("ab", `"ab" fits 2 recordings; give more of the id: `, "abcd0001 (files, 2026-", "abff0002 (github, 2026-")
+	wantError("ab", `"ab" matches 2 recordings; give more of the id: `, "abcd0001 (files, 2026-", "abff0002 (github, 2026-")
 	wantError("abcd00012", "no recording")
 	wantError("zz", `no recording "zz"`)
 
-	// Two files with one id: the id cannot tell them apart.
+	// Two files with one id: the id does not distinguish them.
 	copied(t, dir, "mine.mcptap", "yours.mcptap")
 	wantError("abcd0001", "2 recordings have the id abcd0001; name the file: yours.mcptap, mine.mcptap")
 	wantError("abc", "2 recordings have the id abcd0001")
-	wantError("ab", "fits 3 recordings", "mine.mcptap", "yours.mcptap", "abff0002 (github")
+	wantError("ab", "matches 3 recordings", "mine.mcptap", "yours.mcptap", "abff0002 (github")
 	want("yours", "yours.mcptap")
 
-	// Also where the names tell it.
+	// Also if the names contain it.
 	copied(t, dir, "mine.mcptap", "a-abcd0001.mcptap")
 	want("abcd0001", "a-abcd0001.mcptap") // one name has it: no file is opened
 	copied(t, dir, "mine.mcptap", "b-abcd0001.mcptap")
@@ -83,7 +83,7 @@ func TestResolveRenamed(t *testing.T) {
 }
 
 // However many files there are, a mistyped id opens only a limited number.
-func TestResolveOpensNotAllFiles(t *testing.T) {
+func TestResolveDoesNotOpenAllFiles(t *testing.T) {
 	dir := shelf(t, "abcd0001 files")
 	moved(t, dir, "abcd0001", "mine.mcptap")
 	for i := range maxHeaders {
@@ -92,7 +92,7 @@ func TestResolveOpensNotAllFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Names that tell no id come first.
+	// Names without an id come first.
 	if path, _, err := Resolve(dir, "abcd0001"); filepath.Base(path) != "mine.mcptap" || err != nil {
 		t.Errorf("%q, %v", path, err)
 	}
@@ -102,8 +102,8 @@ func TestResolveOpensNotAllFiles(t *testing.T) {
 	}
 }
 
-// A label names the newest recording that has it, written as it was given or as it stands in
-// the file's name. A replay, which has the label of what it replayed, comes last.
+// A label names the newest recording that has it, spelled as the user gave it or as in the file
+// name. A replay, which has the label of what it replayed, comes last.
 func TestResolveLabel(t *testing.T) {
 	dir := t.TempDir()
 	made := func(label, replayOf string, age time.Duration) string {

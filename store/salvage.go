@@ -41,7 +41,7 @@ type place struct {
 
 // A Report is the result of salvaging a file.
 type Report struct {
-	// Frames is the number of frames, Torn that of truncated ones.
+	// Frames is the number of frames, Torn that of truncated frames.
 	Frames, Torn uint64
 	// Missing are the numbers of frames that are lost. Frames after
 	// the last one found are known to be missing only if EndKnown is set.
@@ -72,9 +72,9 @@ func OpenSalvage(path string) (*Recording, Report, error) {
 		err = s.index(f)
 	}
 	if err == nil {
-		err = s.reckon(f)
+		err = s.tally(f)
 	}
-	if err == nil && s.report.Frames == 0 && s.header.Start.IsZero() && !smellsLikeRecording(f) {
+	if err == nil && s.report.Frames == 0 && s.header.Start.IsZero() && !looksLikeRecording(f) {
 		err = notRecording(path, "nothing in it looks like one")
 	}
 	if err != nil {
@@ -84,7 +84,7 @@ func OpenSalvage(path string) (*Recording, Report, error) {
 }
 
 const (
-	// window is the number of bytes that are searched at once.
+	// window is the number of bytes that are searched in one step.
 	window = 64 << 10
 	// patience times the size of the file is the limit for reading candidates with a
 	// wrong checksum. A hostile file may have millions of them.
@@ -161,8 +161,8 @@ func (s *salvage) load(f *os.File, p place) ([]byte, error) {
 // indexSegment returns the offset of the first possible segment in b, or -1.
 func indexSegment(b []byte) int { return bytes.Index(b, []byte(segmentMagic)) }
 
-// reckon sorts the segments, drops older copies, and counts present and missing frames.
-func (s *salvage) reckon(f *os.File) error {
+// tally sorts the segments, drops older copies, and counts present and missing frames.
+func (s *salvage) tally(f *os.File) error {
 	order := func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(b.n, a.n))
 	}
@@ -180,13 +180,13 @@ func (s *salvage) reckon(f *os.File) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.path, err)
 		}
-		frames, torn, err := s.count(b, p.first, next)
+		frames, truncated, err := s.count(b, p.first, next)
 		if err != nil { // an invalid segment with a correct checksum was forged
 			continue
 		}
 		s.frames = append(s.frames, p)
 		s.miss(next, p.first)
-		r.Frames, r.Torn, next = r.Frames+frames, r.Torn+torn, end
+		r.Frames, r.Torn, next = r.Frames+frames, r.Torn+truncated, end
 	}
 	r.EndKnown = s.state.NextSeq >= next // otherwise it is an older state
 	s.miss(next, s.state.NextSeq)
@@ -198,7 +198,7 @@ func (s *salvage) reckon(f *os.File) error {
 
 // count counts the frames of a segment, beginning with number next, and those that are
 // truncated.
-func (s *salvage) count(b []byte, first, next uint64) (frames, torn uint64, err error) {
+func (s *salvage) count(b []byte, first, next uint64) (frames, truncated uint64, err error) {
 	t, err := decodeTable(b, first)
 	for err == nil && t.left > 0 {
 		var rec record
@@ -210,10 +210,10 @@ func (s *salvage) count(b []byte, first, next uint64) (frames, torn uint64, err 
 			have += uint64(p.n)
 		}
 		if frames++; rec.Truncated || have != rec.parts.Bytes {
-			torn++
+			truncated++
 		}
 	}
-	return frames, torn, err
+	return frames, truncated, err
 }
 
 // miss adds the frames from..to-1 to the missing ones, except those in gaps.

@@ -22,7 +22,7 @@ func mustSalvage(t testing.TB, path string) (*Recording, Report) {
 	return s, report
 }
 
-// places returns where the segments of a salvaged recording lie.
+// places returns the locations of the segments of a salvaged recording.
 func places(t testing.TB, path string) *salvage {
 	t.Helper()
 	s, _ := mustSalvage(t, path)
@@ -89,8 +89,8 @@ func TestSalvageWholeFile(t *testing.T) {
 	}
 }
 
-// TestSalvageAfterDamage destroys some bytes here and there in a file, and wants every
-// frame of every segment that was not hit, and an account of the others.
+// TestSalvageAfterDamage destroys some bytes at various offsets of a file, and checks that
+// every frame of every intact segment is found, and that the rest is accounted for.
 func TestSalvageAfterDamage(t *testing.T) {
 	path, want := sample(t)
 	good := readAll(t, path)
@@ -217,7 +217,7 @@ func TestSalvageLargeFrame(t *testing.T) {
 	}
 }
 
-// TestSalvageHostile searches files that are made to waste time.
+// TestSalvageHostile searches files that are crafted to waste time.
 func TestSalvageHostile(t *testing.T) {
 	dir := t.TempDir()
 	var claim []byte // a segment that claims to reach to the end

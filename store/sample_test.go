@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// sampleHeader is the header of the recordings that tests make.
+// sampleHeader returns the header of the recordings that tests make.
 func sampleHeader(id string) tap.Header {
 	return tap.Header{
 		ID: id, Label: "sample", Start: time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC), Transport: "stdio",
@@ -88,11 +88,11 @@ func writeSample(t testing.TB, path string, frames []tap.Frame, commit, parts in
 		if err := w.Add(f); err != nil {
 			t.Fatal(err)
 		}
-		if i%commit == commit-1 { // what has gathered becomes a commit, as it does in a tap
+		if i%commit == commit-1 { // commit what was collected, as a tap does
 			if err := w.db.update(w.asm.commit(0).write); err != nil {
 				t.Fatal(err)
 			}
-			if i%3 != 0 { // else the next commit replaces the segment with a longer one
+			if i%3 != 0 { // otherwise the next commit replaces the segment with a longer one
 				w.asm.open = false
 			}
 			w.asm.begin()
@@ -163,7 +163,7 @@ func sameFrames(t testing.TB, got, want []tap.Frame) {
 }
 
 func show(f *tap.Frame) string {
-	return fmt.Sprintf("%d at=%d took=%d %v x%d %v torn=%v size=%d %.60q %x",
+	return fmt.Sprintf("%d at=%d took=%d %v x%d %v truncated=%v size=%d %.60q %x",
 		f.Seq, f.At, f.Took, f.Lane, f.Exchange, f.Form, f.Truncated, f.Size, f.Raw, sha256.Sum256(f.Raw))
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// commitPings plays an idle session: one small commit a second, a ping and its
-// answer in each.
+// commitPings simulates an idle session: one small commit per second, with a ping and
+// its response.
 func commitPings(t testing.TB, path string, n int) {
 	t.Helper()
 	db := dbfile{path: path}
@@ -34,8 +34,8 @@ func commitPings(t testing.TB, path string, n int) {
 	db.trim()
 }
 
-// An hour of pings, one a second, stays small, although each is committed by
-// itself.
+// An hour of pings, one per second, stays small, although each is committed
+// separately.
 func TestIdleSessionStaysSmall(t *testing.T) {
 	n := 3600
 	if longtest.Sampled(t) {
@@ -55,8 +55,8 @@ func TestIdleSessionStaysSmall(t *testing.T) {
 	}
 }
 
-// BenchmarkAppendTo1GB is what one small commit costs on a large recording: to
-// open it, to append, to close it.
+// BenchmarkAppendTo1GB measures one small commit to a large recording: opening,
+// appending, closing.
 func BenchmarkAppendTo1GB(b *testing.B) {
 	path := b.TempDir() + "/large" + Ext
 	w, err := NewWriter(path, tap.Header{ID: "0123abcd"})

@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// fill makes the queue full, as a store that fails lets it become, and returns
-// how many frames that took.
+// fill fills the queue, as if the store failed, and returns how many frames that
+// took.
 func (g *rig) fill() (n uint64) {
 	g.q.mu.Lock()
 	g.q.failing = true
@@ -28,7 +28,7 @@ func (g *rig) fill() (n uint64) {
 	return n
 }
 
-func tell(fs []tap.Frame) (words []string) {
+func describeFrames(fs []tap.Frame) (words []string) {
 	for _, f := range fs {
 		if f.Exchange == 1000 {
 			continue
@@ -38,35 +38,35 @@ func tell(fs []tap.Frame) (words []string) {
 			w = fmt.Sprintf("%s of %d", e.Name, e.To-e.From+1)
 		}
 		if f.Truncated {
-			w += " torn"
+			w += " truncated"
 		}
 		words = append(words, w)
 	}
 	return words
 }
 
-// What an outage takes from streams is accounted for: a frame that was open in it
-// is torn and there, one of which nothing was recorded keeps its number, and others
-// are as they are.
+// What streams lose in an outage is accounted for: a frame that was open is recorded as
+// truncated, one of which nothing was recorded keeps its number, and others are
+// complete.
 func TestLostPieces(t *testing.T) {
 	body, event, text := tap.FormBody, tap.FormEvent, tap.FormText
 	up := func(n uint64) stream { return stream{exchange: n, lane: tap.ToServer} }
 	for _, c := range []struct {
-		name                 string
-		before, lost, after  func(q *queue)
-		again, missing, torn int
-		want                 []string
+		name                      string
+		before, lost, after       func(q *queue)
+		again, missing, truncated int
+		want                      []string
 	}{
 		{"the middle",
 			func(q *queue) { q.piece(up(1), body, []byte("a"), false) },
 			func(q *queue) { q.piece(up(1), body, []byte("b"), false) },
 			func(q *queue) { q.piece(up(1), body, []byte("c"), true) }, 0, 0, 1,
-			[]string{`#1 body "ac" torn`}},
+			[]string{`#1 body "ac" truncated`}},
 		{"the end, and the next frame is whole",
 			func(q *queue) { q.piece(up(1), event, []byte("a"), false) },
 			func(q *queue) { q.piece(up(1), event, []byte("b"), true) },
 			func(q *queue) { q.piece(up(1), text, []byte("c"), true) }, 0, 0, 1,
-			[]string{`#1 event "a" torn`, `#1 text "c"`}},
+			[]string{`#1 event "a" truncated`, `#1 text "c"`}},
 		{"the end, and whole frames, and the beginning of one",
 			func(q *queue) { q.piece(up(1), event, []byte("a"), false) },
 			func(q *queue) {
@@ -77,12 +77,12 @@ func TestLostPieces(t *testing.T) {
 				q.piece(up(1), text, []byte("e"), false)
 			},
 			func(q *queue) { q.piece(up(1), text, []byte("f"), true) }, 0, 2, 2,
-			[]string{`#1 event "a" torn`, `#1 text "f" torn`}},
+			[]string{`#1 event "a" truncated`, `#1 text "f" truncated`}},
 		{"the beginning",
 			func(q *queue) {},
 			func(q *queue) { q.piece(up(1), event, []byte("a"), false) },
 			func(q *queue) { q.piece(up(1), event, []byte("b"), true) }, 0, 0, 1,
-			[]string{`#1 event "b" torn`}},
+			[]string{`#1 event "b" truncated`}},
 		{"the beginning of one that never ends",
 			func(q *queue) {},
 			func(q *queue) { q.piece(up(1), event, []byte("a"), false) },
@@ -91,8 +91,8 @@ func TestLostPieces(t *testing.T) {
 			func(q *queue) { q.piece(up(1), body, []byte("a"), false) },
 			func(q *queue) { q.piece(up(1), body, nil, true) },
 			func(q *queue) {}, 0, 0, 1,
-			[]string{`#1 body "a" torn`}},
-		{"whole frames, one of them empty, beside one that may lack bytes",
+			[]string{`#1 body "a" truncated`}},
+		{"whole frames, one of them empty, next to one that may lack bytes",
 			func(q *queue) { q.piece(up(2), body, []byte("not"), false) },
 			func(q *queue) {
 				q.piece(up(1), event, []byte("a"), true)
@@ -100,7 +100,7 @@ func TestLostPieces(t *testing.T) {
 				q.piece(stream{exchange: 4, lane: tap.Lifecycle}, tap.FormLine, []byte(`{"event":"request"}`), true)
 			},
 			func(q *queue) { q.piece(up(2), body, []byte("hurt"), true) }, 0, 3, 1,
-			[]string{`#2 body "nothurt" torn`}},
+			[]string{`#2 body "nothurt" truncated`}},
 		{"the beginning, and in another outage the end",
 			func(q *queue) {},
 			func(q *queue) { q.piece(up(1), event, []byte("a"), false) },
@@ -122,12 +122,12 @@ func TestLostPieces(t *testing.T) {
 				}
 				q.piece(up(1), body, []byte("d"), true)
 			}, 1, 0, 1,
-			[]string{`#1 body "ac" torn`}},
+			[]string{`#1 body "ac" truncated`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newRig(t, filepath.Join(t.TempDir(), "x"+Ext))
 			c.before(g.q)
-			g.drain() // what was begun is in parts
+			g.drain() // what has begun is in parts
 			filled := int(g.fill())
 			c.lost(g.q)
 			g.drain()
@@ -135,14 +135,14 @@ func TestLostPieces(t *testing.T) {
 			g.drain()
 			fs := g.close()
 			var words []string
-			torn, gaps := 0, 0
-			for _, w := range tell(fs) {
+			truncated, gaps := 0, 0
+			for _, w := range describeFrames(fs) {
 				if strings.HasPrefix(w, "gap") {
 					gaps++
 					continue
 				}
-				if strings.HasSuffix(w, " torn") {
-					torn++
+				if strings.HasSuffix(w, " truncated") {
+					truncated++
 				}
 				words = append(words, w)
 			}
@@ -153,9 +153,9 @@ func TestLostPieces(t *testing.T) {
 			for _, gap := range g.asm.st.Gaps {
 				missing += int(gap.To-gap.From) + 1
 			}
-			// The piece that did not fit any more is missing too, each time.
-			if want := c.missing + 1 + c.again; missing != want || gaps != 1+c.again || torn != c.torn {
-				t.Errorf("%d missing in %d gaps and %d torn, want %d and %d (%d filled the queue)", missing, gaps, torn, want, c.torn, filled)
+			// The piece that no longer fit is missing too, each time.
+			if want := c.missing + 1 + c.again; missing != want || gaps != 1+c.again || truncated != c.truncated {
+				t.Errorf("%d missing in %d gaps and %d truncated, want %d and %d (%d filled the queue)", missing, gaps, truncated, want, c.truncated, filled)
 			}
 			if g.q.missed || len(g.q.cut) > 0 || len(g.asm.begun) > 0 {
 				t.Errorf("left: %+v", g.q.loss)
@@ -164,7 +164,7 @@ func TestLostPieces(t *testing.T) {
 	}
 }
 
-// In an outage only streams that are in the middle of a frame are kept in mind.
+// In an outage only streams that are in the middle of a frame are remembered.
 func TestOutageIsBounded(t *testing.T) {
 	const many = 1000
 	g := newRig(t, filepath.Join(t.TempDir(), "x"+Ext))
@@ -185,19 +185,19 @@ func TestOutageIsBounded(t *testing.T) {
 	}
 	g.drain()
 	g.q.piece(stream{exchange: 1, lane: tap.ToClient}, tap.FormEvent, []byte("y"), true)
-	torn := 0
+	truncated := 0
 	for _, f := range g.close() {
 		if f.Truncated {
-			torn++
+			truncated++
 		}
 	}
-	if torn != many || len(g.asm.st.Gaps) != 1 || g.asm.st.Gaps[0].To-g.asm.st.Gaps[0].From != 200_000 {
-		t.Errorf("%d torn, gaps %v", torn, g.asm.st.Gaps)
+	if truncated != many || len(g.asm.st.Gaps) != 1 || g.asm.st.Gaps[0].To-g.asm.st.Gaps[0].From != 200_000 {
+		t.Errorf("%d truncated, gaps %v", truncated, g.asm.st.Gaps)
 	}
 }
 
-// The directory goes away and comes back under many streams: the traffic never
-// stops, what is there is right, and what is not is accounted for.
+// The directory disappears and comes back under many streams: the traffic never stops,
+// what is recorded is correct, and the rest is accounted for.
 func TestFailedStoreNeverStopsStreams(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
 	r := Create(dir, tap.Header{}, Options{Queue: minQueueSize})
@@ -219,7 +219,7 @@ func TestFailedStoreNeverStopsStreams(t *testing.T) {
 	waitFor(t, func() bool { return drained(r) })
 	r.Piece(2, tap.ToServer, tap.FormBody, []byte("last"), true)
 	r.Close()
-	seen, events, torn := uint64(0), uint64(0), 0
+	seen, events, truncated := uint64(0), uint64(0), 0
 	for _, f := range frames(t, r.Path()) {
 		switch {
 		case f.Lane == tap.Lifecycle:
@@ -229,7 +229,7 @@ func TestFailedStoreNeverStopsStreams(t *testing.T) {
 			if string(f.Raw) != "begunlast" || !f.Truncated {
 				t.Errorf("%s", show(&f))
 			}
-			torn++
+			truncated++
 		case f.Exchange >= 10:
 			seen++
 			if len(f.Raw) != 20_000 || f.Truncated || bytes.Count(f.Raw, f.Raw[:1]) != len(f.Raw) {
@@ -243,14 +243,14 @@ func TestFailedStoreNeverStopsStreams(t *testing.T) {
 	for _, g := range info.Gaps {
 		seen += g.To - g.From + 1
 	}
-	if seen != crossed || events == 0 || torn != 1 || info.Frames != seen+events {
-		t.Errorf("%d frames there or missing, want %d; %d events, %d torn, %+v", seen, crossed, events, torn, info.Gaps)
+	if seen != crossed || events == 0 || truncated != 1 || info.Frames != seen+events {
+		t.Errorf("%d frames there or missing, want %d; %d events, %d truncated, %+v", seen, crossed, events, truncated, info.Gaps)
 	}
 }
 
-// Whatever the pieces are, and wherever commits fall between them, the same
-// frames come out; and where the tap is taken over from the file at a commit, as
-// after it was killed, it makes no difference, to the tally neither.
+// Whatever the pieces are, and wherever commits fall between them, the frames are the
+// same. Resuming from the file after any commit, as after the tap was killed, makes no
+// difference, not even to the tally.
 func TestChunkingMakesNoDifference(t *testing.T) {
 	n := uint64(30)
 	if longtest.Sampled(t) {
@@ -261,7 +261,7 @@ func TestChunkingMakesNoDifference(t *testing.T) {
 	}
 }
 
-// A playedFrame is a frame on its way into an assembler.
+// A playedFrame is a frame that is being passed to an assembler.
 type playedFrame struct {
 	stream
 	form tap.Form
@@ -339,7 +339,7 @@ func checkChunking(t *testing.T, seed uint64, path string) {
 	}
 }
 
-// newPlayed makes a frame of any form, that is a message, is none, or is broken.
+// newPlayed makes a frame of any form: a message, something else, or a broken message.
 func newPlayed(rng *rand.Rand, st stream) *playedFrame {
 	p := &playedFrame{stream: st, form: tap.Form(rng.IntN(int(tap.Forms)))}
 	message := string(line(rng, 1, 1<<rng.IntN(18)))

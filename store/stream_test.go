@@ -25,7 +25,7 @@ type sentFrame struct {
 	before, after int64
 }
 
-// A sender plays the streams of a tap of HTTP.
+// A sender simulates the streams of an HTTP tap.
 type sender struct {
 	r    *Recorder
 	rng  *rand.Rand
@@ -46,7 +46,7 @@ func (s *sender) frame(st stream, form tap.Form, raw []byte) {
 	s.sent = append(s.sent, sentFrame{st, form, raw, before, s.tick.Add(1)})
 }
 
-// event sends a life frame.
+// event sends a lifecycle frame.
 func (s *sender) event(exchange uint64, e tap.Event) {
 	before := s.tick.Add(1)
 	s.r.Event(exchange, e)
@@ -66,7 +66,7 @@ func content(rng *rand.Rand) []byte {
 	return b
 }
 
-// exchange sends one exchange: its head, its body, what comes back, its end.
+// exchange sends one exchange: the request's head and body, the response, and the end.
 func (s *sender) exchange(n uint64) {
 	s.event(n, tap.Event{Name: tap.EventRequest, Method: "POST", Header: [][2]string{{"x", strings.Repeat("y", s.rng.IntN(300))}}})
 	s.frame(stream{exchange: n, lane: tap.ToServer}, tap.FormBody, content(s.rng))
@@ -77,8 +77,8 @@ func (s *sender) exchange(n uint64) {
 	s.event(n, tap.Event{Name: tap.EventEnd})
 }
 
-// checkSent holds that the frames are exactly those that were sent, and that no
-// frame is numbered before one that was over when it began to be.
+// checkSent checks that the frames are exactly those that were sent, and that no frame
+// is numbered before one that had ended when it began.
 func checkSent(t *testing.T, got []tap.Frame, sent []sentFrame) {
 	t.Helper()
 	gapless(t, got)
@@ -145,16 +145,16 @@ func TestStreamsKeepEveryByte(t *testing.T) {
 	}
 }
 
-// What was begun is recorded as it is when the recording is closed: not torn,
+// Incomplete frames are recorded as they are when the recording is closed: not truncated,
 // since no byte of it is missing, and at the time of its last byte.
 func TestUnfinishedStreams(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{})
 	r.Piece(2, tap.ToClient, tap.FormEvent, []byte("data: x\n"), false)
 	r.Piece(1, tap.ToServer, tap.FormBody, []byte("{"), false)
-	r.Piece(1, tap.ToServer, tap.FormBody, nil, false) // says nothing
+	r.Piece(1, tap.ToServer, tap.FormBody, nil, false) // has no effect
 	r.Piece(3, tap.ToServer, tap.FormPing, nil, true)
 	waitFor(t, func() bool { return drained(r) && Stat(r.Path()).Frames == 1 })
-	r.Piece(1, tap.ToServer, tap.FormText, []byte("}"), false) // the first piece has said what it is
+	r.Piece(1, tap.ToServer, tap.FormText, []byte("}"), false) // the first piece determines the form
 	r.Close()
 	var got []string
 	for _, f := range frames(t, r.Path()) {
@@ -166,8 +166,8 @@ func TestUnfinishedStreams(t *testing.T) {
 	}
 }
 
-// At is when the last byte came, also where the end is known later, and Took
-// when the first did.
+// At is when the last byte arrived, even if the end is known later, and Took dates back
+// to the first.
 func TestTimesOfStreams(t *testing.T) {
 	a := newAssembler()
 	a.begin()
@@ -193,7 +193,7 @@ func TestTimesOfStreams(t *testing.T) {
 	}
 }
 
-// A life frame of any length is recorded whole, even two of one exchange at once.
+// A lifecycle frame of any length is recorded whole, even two of one exchange concurrently.
 func TestLongEvents(t *testing.T) {
 	r := Create(t.TempDir(), tap.Header{}, Options{Queue: minQueueSize})
 	var tick atomic.Int64
@@ -255,7 +255,7 @@ func TestStateStaysSmall(t *testing.T) {
 			}
 		}
 	}
-	// 500 that are in the middle of an event cost what they must.
+	// 500 streams in the middle of an event need only their own state.
 	a.begin()
 	for i := range uint64(500) {
 		a.piece(stream{exchange: i, lane: tap.ToClient}, tap.FormEvent, 0, 100_000, bytes.Repeat([]byte("data: x\n"), 4000))
@@ -280,8 +280,8 @@ func TestStateStaysSmall(t *testing.T) {
 	}
 }
 
-// A frame of more parts than can be numbered becomes several, and no byte of it
-// is lost.
+// A frame with more parts than can be numbered becomes several frames, and no byte is
+// lost.
 func TestTooManyParts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "many"+Ext)
 	rig := newRig(t, path)
@@ -303,12 +303,12 @@ func TestTooManyParts(t *testing.T) {
 	}
 	for _, f := range fs {
 		if f.Truncated {
-			t.Errorf("torn: %s", show(&f))
+			t.Errorf("truncated: %s", show(&f))
 		}
 	}
 }
 
-// A rig is a recorder that commits when a test says so.
+// A rig is a recorder that commits when a test tells it to.
 type rig struct {
 	t    *testing.T
 	q    *queue
@@ -364,8 +364,8 @@ func (g *rig) close() []tap.Frame {
 	return frames(g.t, g.db.path)
 }
 
-// BenchmarkPiece measures what the forwarding path pays for a frame in one piece,
-// while the writer is at work.
+// BenchmarkPiece measures the cost of a frame in one piece to the forwarding path, while
+// the writer is working.
 func BenchmarkPiece(b *testing.B) {
 	for _, size := range []int{100, 500, 4 << 10, 64 << 10} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

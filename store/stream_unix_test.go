@@ -30,13 +30,13 @@ func victimOfStreams(dir string) {
 	r := Create(dir, tap.Header{Label: "victim", Transport: "http"}, Options{Queue: 8 << 20})
 	fmt.Println(r.Path())
 	var mu sync.Mutex
-	tell := func(st stream, total int) {
-		var told [24]byte
-		binary.LittleEndian.PutUint64(told[:], st.exchange)
-		binary.LittleEndian.PutUint64(told[8:], uint64(st.lane))
-		binary.LittleEndian.PutUint64(told[16:], uint64(total))
+	report := func(st stream, total int) {
+		var forwarded [24]byte
+		binary.LittleEndian.PutUint64(forwarded[:], st.exchange)
+		binary.LittleEndian.PutUint64(forwarded[8:], uint64(st.lane))
+		binary.LittleEndian.PutUint64(forwarded[16:], uint64(total))
 		mu.Lock()
-		os.Stdout.Write(told[:])
+		os.Stdout.Write(forwarded[:])
 		mu.Unlock()
 	}
 	for i := range uint64(3) {
@@ -51,7 +51,7 @@ func victimOfStreams(dir string) {
 							k := min(len(rest), 1+rng.IntN(1<<rng.IntN(18)))
 							r.Piece(exchange, lane, victimForm(lane), rest[:k], k == len(rest))
 							total += k
-							tell(st, total) // only now would the bytes be forwarded
+							report(st, total) // only now would the bytes be forwarded
 							if rest = rest[k:]; len(rest) == 0 {
 								break
 							}
@@ -64,8 +64,8 @@ func victimOfStreams(dir string) {
 	select {}
 }
 
-// victimFrames are the lengths of the frames of a stream: one body up, up to
-// five events down, now and then a long one.
+// victimFrames returns the lengths of the frames of a stream: one body up, up to five
+// events down, occasionally a long one.
 func victimFrames(st stream) (sizes []int) {
 	rng := rand.New(rand.NewPCG(st.exchange, uint64(st.lane)))
 	n := 1
@@ -89,7 +89,7 @@ func victimForm(lane tap.Lane) tap.Form {
 	return tap.FormEvent
 }
 
-// victimFrame is the n-th frame of a stream.
+// victimFrame returns the n-th frame of a stream.
 func victimFrame(st stream, n, size int) []byte {
 	word := fmt.Appendf(nil, "exchange %d, %v, frame %d;", st.exchange, st.lane, n)
 	return bytes.Repeat(word, size/len(word)+1)[:size]
@@ -125,14 +125,14 @@ func killStreams(t *testing.T, after time.Duration) {
 	path = path[:len(path)-1]
 	kill := time.AfterFunc(after, func() { cmd.Process.Kill() })
 	defer kill.Stop()
-	told := make(map[stream]uint64)
+	forwarded := make(map[stream]uint64)
 	for {
 		var b [24]byte
 		if _, err := io.ReadFull(in, b[:]); err != nil {
 			break
 		}
 		st := stream{exchange: binary.LittleEndian.Uint64(b[:]), lane: tap.Lane(b[8])}
-		told[st] = binary.LittleEndian.Uint64(b[16:])
+		forwarded[st] = binary.LittleEndian.Uint64(b[16:])
 	}
 	cmd.Wait()
 	fs := frames(t, path)
@@ -156,12 +156,12 @@ func killStreams(t *testing.T, after time.Duration) {
 				t.Errorf("frame %s of %v", show(&f), sizes)
 			}
 		}
-		if total < told[st] {
-			t.Errorf("%v: %d bytes recorded, but %d were forwarded", st, total, told[st])
+		if total < forwarded[st] {
+			t.Errorf("%v: %d bytes recorded, but %d were forwarded", st, total, forwarded[st])
 		}
-		delete(told, st)
+		delete(forwarded, st)
 	}
-	for st, n := range told {
+	for st, n := range forwarded {
 		if n > 0 {
 			t.Errorf("%v is missing, with %d bytes", st, n)
 		}
@@ -174,8 +174,8 @@ func killStreams(t *testing.T, after time.Duration) {
 	}
 }
 
-// abandon leaves a queue as a tap does that is killed. The mapping would keep the
-// lock for as long as this process lives.
+// abandon leaves a queue as a killed tap does. The mapping would keep the lock as long
+// as this process runs.
 func abandon(t *testing.T, q *queue) {
 	t.Helper()
 	if err := syscall.Flock(int(q.file.f.Fd()), syscall.LOCK_UN); err != nil {
@@ -184,12 +184,12 @@ func abandon(t *testing.T, q *queue) {
 	q.file.f.Close()
 }
 
-// deadStreams makes the queue of a tap of HTTP that was killed before its first
+// deadStreams makes the queue of an HTTP tap that was killed before its first
 // commit.
 func deadStreams(t *testing.T, play func(q *queue)) (path string) {
 	t.Helper()
 	if bootID() == "" {
-		t.Skip("SKIPPED: no queue outlives its process here")
+		t.Skip("SKIPPED: queues do not outlive their process on this system")
 	}
 	h := tap.Header{ID: "0123abcd", Label: "dead", Transport: "http", Start: time.Now().UTC()}
 	path = filepath.Join(t.TempDir(), FileName(h))
@@ -202,8 +202,8 @@ func deadStreams(t *testing.T, play func(q *queue)) (path string) {
 	return path
 }
 
-// A tap that is killed while its store fails leaves an account of what it could
-// not record: the frames that may lack bytes are torn, and no others.
+// A tap that is killed while its store fails leaves a record of what it could not
+// record: the frames that may lack bytes are truncated, and no others.
 func TestKilledInAnOutage(t *testing.T) {
 	for _, streams := range []uint64{4, 2000} {
 		path := deadStreams(t, func(q *queue) {
@@ -219,10 +219,10 @@ func TestKilledInAnOutage(t *testing.T) {
 				}
 			}
 		})
-		torn, gaps := 0, 0
+		truncated, gaps := 0, 0
 		for _, f := range frames(t, path) {
 			if f.Exchange == 1<<40 && f.Truncated {
-				t.Errorf("torn: %s", show(&f))
+				t.Errorf("truncated: %s", show(&f))
 			}
 			if f.Lane == tap.Lifecycle {
 				gaps++
@@ -235,17 +235,17 @@ func TestKilledInAnOutage(t *testing.T) {
 			}
 			// The queue's header does not name them.
 			if !f.Truncated {
-				t.Errorf("%s, want torn", show(&f))
+				t.Errorf("%s, want truncated", show(&f))
 			}
-			torn++
+			truncated++
 		}
-		if info := Stat(path); torn != int(streams) || gaps != 1 || len(info.Gaps) != 1 || info.Gaps[0].From != info.Gaps[0].To {
-			t.Errorf("%d frames, %d gaps, %+v", torn, gaps, info.Gaps)
+		if info := Stat(path); truncated != int(streams) || gaps != 1 || len(info.Gaps) != 1 || info.Gaps[0].From != info.Gaps[0].To {
+			t.Errorf("%d frames, %d gaps, %+v", truncated, gaps, info.Gaps)
 		}
 	}
 }
 
-// Whatever the bytes of a queue with pieces are, draining it ends.
+// Whatever the bytes of a queue with pieces are, draining it terminates.
 func TestHostileQueueOfStreams(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
@@ -282,11 +282,11 @@ func TestHostileQueueOfStreams(t *testing.T) {
 	}
 }
 
-// What a tap of version 1 left when it was killed, its file and its queue, is put
-// together: a line that the file has the first part of goes on in the queue.
+// What a tap of version 1 left when it was killed, its file and its queue, is joined: a
+// line that begins in the file continues in the queue.
 func TestQueueOfVersion1(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("SKIPPED: no queue is believed here")
+		t.Skip("SKIPPED: queues are not trusted on this system")
 	}
 	want := []string{
 		`lifecycle "{\"event\":\"start\",\"transport\":\"stdio\",\"pid\":7}"`,
@@ -341,7 +341,7 @@ func unzip(t *testing.T, path string) []byte {
 	return b
 }
 
-// A queue of a newer program is left to it.
+// A queue of a newer program is left unchanged.
 func TestQueueOfNewerVersion(t *testing.T) {
 	path := deadStreams(t, func(q *queue) { q.piece(stream{exchange: 1, lane: tap.ToServer}, tap.FormBody, []byte("{}"), true) })
 	f, err := os.OpenFile(path+QueueExt, os.O_RDWR, 0)

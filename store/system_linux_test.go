@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// niceValue returns the nice value of a thread; the raw call returns 20 less it.
+// niceValue returns the nice value of a thread; the raw call returns 20 minus that.
 func niceValue(t *testing.T, thread int) int {
 	t.Helper()
 	p, _, errno := syscall.RawSyscall(syscall.SYS_GETPRIORITY, syscall.PRIO_PROCESS, uintptr(thread), 0)
@@ -19,8 +19,8 @@ func niceValue(t *testing.T, thread int) int {
 	return 20 - int(p)
 }
 
-// TestGiveWay has a process of its own give way, whose every thread must then, and
-// which must not become more important than it was.
+// TestGiveWay calls GiveWay in a separate process. It must lower the priority of every
+// thread, and never raise it.
 func TestGiveWay(t *testing.T) {
 	if os.Getenv("MCPTAP_TEST_GIVE_WAY") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestGiveWay$", "-test.v")
@@ -47,7 +47,7 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// The documented space is what the queue needs to be a file: its beginning and the reserve.
+// The documented disk space is what the queue needs to be a file: its beginning and the reserve.
 func TestDocumentedReserve(t *testing.T) {
 	blockSize, _ := queueGeometry(defaultQueue)
 	need := diskReserve + queueBytes(blockSize, firstBlocks)

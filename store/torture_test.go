@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A torturer damages one good recording over and over.
+// A torturer damages one good recording repeatedly.
 type torturer struct {
 	t    *testing.T
 	good []byte
@@ -37,8 +37,8 @@ func newTorturer(t *testing.T) *torturer {
 	return x
 }
 
-// try puts the content in place and reads it in every way. Whatever is in the
-// file, reading must end, soon, in frames that crossed or in an error.
+// try writes the content and reads it in every way. Whatever is in the file, reading
+// must soon end in frames that crossed or in an error.
 func (x *torturer) try(what string, content []byte) {
 	x.t.Helper()
 	os.Remove(x.path) // a crashed process with the last one may still hold its lock
@@ -111,8 +111,8 @@ func (x *torturer) failure(what string, err error) {
 	}
 }
 
-// salvage holds that nothing wrong is got out: whole frames are those that
-// crossed, torn ones lack something.
+// salvage checks that nothing wrong is recovered: whole frames are those that crossed,
+// truncated ones lack something.
 func (x *torturer) salvage(what string) {
 	x.t.Helper()
 	s, _, err := OpenSalvage(x.path)
@@ -128,7 +128,7 @@ func (x *torturer) salvage(what string) {
 	}
 }
 
-// append holds that bbolt can be trusted with what checkFile lets pass.
+// append checks that bbolt can be trusted with files that checkFile accepts.
 func (x *torturer) append(what string) {
 	x.t.Helper()
 	if checkFile(x.path) != nil {
@@ -147,8 +147,8 @@ func (x *torturer) append(what string) {
 	}
 }
 
-// TestFlippedBytes changes one byte at thousands of places: all of the first
-// pages, where the structure is, and every so many elsewhere.
+// TestFlippedBytes changes one byte at thousands of offsets: at all of the first pages,
+// where the structure is, and at regular distances in the rest.
 func TestFlippedBytes(t *testing.T) {
 	x := newTorturer(t)
 	step := 401
@@ -194,7 +194,7 @@ func TestDamagedPages(t *testing.T) {
 		copy(page(content, i), page(x.good, j))
 		copy(page(content, j), page(x.good, i))
 		x.try(fmt.Sprintf("pages %d and %d swapped", i, j), content)
-		// With the right number in its header a page is harder to tell.
+		// With the right number in its header the wrong page is harder to detect.
 		binary.LittleEndian.PutUint64(page(content, i), uint64(i))
 		binary.LittleEndian.PutUint64(page(content, j), uint64(j))
 		x.try(fmt.Sprintf("pages %d and %d swapped and renumbered", i, j), content)
@@ -223,8 +223,8 @@ func TestCraftedPages(t *testing.T) {
 			if flags := binary.LittleEndian.Uint16(p[8:]); flags != flagLeaf && flags != flagBranch {
 				continue
 			}
-			// As a branch with the keys that it has: elements begin with pos and
-			// ksize there, with flags, pos and ksize in a leaf.
+			// As a branch with the same keys: its elements begin with pos and ksize,
+			// those of a leaf with flags, pos and ksize.
 			if binary.LittleEndian.Uint16(p[8:]) == flagLeaf {
 				n := int(binary.LittleEndian.Uint16(p[10:]))
 				for e := range min(n, 200) {
@@ -268,7 +268,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds whole files.
+// FuzzRead reads arbitrary files.
 func FuzzRead(f *testing.F) {
 	for v := 1; v <= FormatVersion; v++ {
 		f.Add(readAll(f, fmt.Sprintf("%s/v%d%s", formats, v, Ext)))

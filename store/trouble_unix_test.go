@@ -18,7 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// warned makes options that keep what is warned about.
+// warned returns options that keep the warnings.
 func warned() (Options, func() []string) {
 	var mu sync.Mutex
 	var all []string
@@ -34,10 +34,10 @@ func warned() (Options, func() []string) {
 	}
 }
 
-// The directory is removed with all that is in it, and made again: the recording goes
-// on in a new file of the same name, with a gap where the old one was. A line and a
-// frame that were begun in the old one are there as truncated.
-func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
+// The directory is removed with its content, and recreated: the recording continues in
+// a new file of the same name, with a gap for the old one. A line and a frame that began
+// in the old one are recorded as truncated.
+func TestDirectoryRemovedAndRecreated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
 	opt, warnings := warned()
 	r := Create(dir, tap.Header{Label: "again"}, opt)
@@ -57,16 +57,16 @@ func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
 	if info := Stat(r.Path()); info.Status != Live || !regular(r.Path()+QueueExt) {
 		t.Errorf("while it is recorded: %v", info.Status)
 	}
-	// What crosses now is in the new queue, as a tap that is killed needs it.
+	// What crosses now is in the new queue, in case the tap is killed.
 	put(r, tap.ToServer, []byte("four\n"))
 	if b := readAll(t, r.Path()+QueueExt); bootID() != "" && !bytes.Contains(b, []byte("four\n")) {
-		t.Error("the queue has not got what crossed")
+		t.Error("the queue lacks what crossed")
 	}
 	r.Close()
 	fs := frames(t, r.Path())
 	var got []string
 	got = append(got, words(fs)...)
-	want := []string{"event", `to_server "and ended\n" torn`, `to_server "three\n"`, `to_client "and ended" torn`, `to_server "four\n"`}
+	want := []string{"event", `to_server "and ended\n" truncated`, `to_server "three\n"`, `to_client "and ended" truncated`, `to_server "four\n"`}
 	if fmt.Sprint(got) != fmt.Sprint(want) || fs[0].Seq != 3 || !bytes.Contains(fs[0].Raw, []byte("removed")) {
 		t.Errorf("frames %q, the first is %s", got, show(&fs[0]))
 	}
@@ -79,8 +79,8 @@ func TestDirectoryRemovedAndMadeAgain(t *testing.T) {
 	}
 }
 
-// The queue alone is removed: it is made again, so that a tap that is killed loses
-// nothing, and that the recording counts as one that is written.
+// Only the queue is removed: it is recreated, so that a killed tap loses nothing and the
+// recording is still live.
 func TestQueueRemoved(t *testing.T) {
 	if bootID() == "" {
 		t.Skip("SKIPPED: the queue is plain memory here")
@@ -100,7 +100,7 @@ func TestQueueRemoved(t *testing.T) {
 		t.Errorf("while it is recorded: %v", info.Status)
 	}
 	if !bytes.Contains(readAll(t, r.Path()+QueueExt), []byte("three\n")) {
-		t.Error("the queue has not got what crossed")
+		t.Error("the queue lacks what crossed")
 	}
 	r.Close()
 	if got := lane(frames(t, r.Path()), tap.ToServer); string(got) != "one\ntwo\nthree\n" {
@@ -111,8 +111,8 @@ func TestQueueRemoved(t *testing.T) {
 	}
 }
 
-// A recording that is renamed while it is written goes on under its new name, and
-// nothing is missing in it. It is said once.
+// A recording that is renamed while it is written continues under its new name, and
+// nothing is missing in it. There is one warning.
 func TestRenamedWhileWritten(t *testing.T) {
 	dir := t.TempDir()
 	opt, warnings := warned()
@@ -142,7 +142,7 @@ func TestRenamedWhileWritten(t *testing.T) {
 	}
 }
 
-// The same, but the tap cannot go on in the file, since it had to close it. What it
+// The same, but the tap cannot continue in the file, since it had to close it. What it
 // could not write is in the queue for the next reader of the recording.
 func TestRenamedAndLost(t *testing.T) {
 	dir := t.TempDir()
@@ -173,8 +173,8 @@ func TestRenamedAndLost(t *testing.T) {
 	}
 }
 
-// A follower ends when it is to, also while another program appends what a killed tap
-// has left.
+// A follower ends when its context does, even while another program appends the queue
+// of a killed tap.
 func TestFollowEndsWhileAnotherProgramDrains(t *testing.T) {
 	path := deadQueueOf(t, t.TempDir(), "one\ntwo\n")
 	f, err := lockDead(path + QueueExt)
@@ -196,7 +196,7 @@ func TestFollowEndsWhileAnotherProgramDrains(t *testing.T) {
 	}
 }
 
-// victimOfStuckDisk records two lines, and the disk never takes the second.
+// victimOfStuckDisk records two lines, of which the disk never accepts the second.
 func victimOfStuckDisk(dir string) {
 	r := Create(dir, tap.Header{ID: "00000000", Label: "stuck", Start: time.Unix(0, 0).UTC()}, Options{})
 	put(r, tap.ToServer, []byte("first\n"))
@@ -210,11 +210,11 @@ func victimOfStuckDisk(dir string) {
 	fmt.Println(time.Since(began).Milliseconds())
 }
 
-// The end of a tap does not wait for a disk that does not come back. What it has not
-// taken is in the queue, and nothing is missing for the next reader.
+// The end of a tap does not wait for a disk that hangs. What was not written is in the
+// queue, and nothing is missing for the next reader.
 func TestDiskThatIsStuckAtTheEnd(t *testing.T) {
 	if bootID() == "" {
-		t.Skip("SKIPPED: no queue outlives its process here")
+		t.Skip("SKIPPED: queues do not outlive their process on this system")
 	}
 	dir := t.TempDir()
 	victim := exec.Command(os.Args[0], "-test.run=^$")
@@ -239,7 +239,7 @@ func TestDiskThatIsStuckAtTheEnd(t *testing.T) {
 	}
 }
 
-// A command line of a megabyte lies where commits do not write.
+// A command line of a megabyte is stored where commits do not write.
 func TestLongCommandIsWrittenOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long"+Ext)
 	h := sampleHeader("0123abcd")
@@ -270,7 +270,7 @@ func TestLongCommandIsWrittenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now := where(); now != before {
-			t.Fatalf("commit %d wrote the header anew, at %d and not %d", i+1, now, before)
+			t.Fatalf("commit %d rewrote the header, at %d instead of %d", i+1, now, before)
 		}
 	}
 	if info := Stat(path); len(info.Header.Command) != 3 || info.Frames != 10 {

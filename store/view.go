@@ -30,18 +30,18 @@ const (
 )
 
 // viewFile opens the file, calls fn to read it, and closes it. fn may be called
-// several times, if a commit may have overwritten pages that it read. The result
+// several times if a commit may have overwritten pages that it read. The result
 // of fn is used only if the state that it read was the newest before
 // and after. Then an error in the structure is damage, not a race.
 func viewFile(path string, fn func(*pages) error) error {
 	began := time.Now()
 	for tries := 0; ; tries++ {
-		again, err := viewOnce(path, tries, fn)
-		if !again {
+		retry, err := viewOnce(path, tries, fn)
+		if !retry {
 			return err
 		}
 		if time.Since(began) > viewLimit {
-			return fmt.Errorf("%s changed each time that it was read, for %v; retry when less is being recorded", path, viewLimit)
+			return fmt.Errorf("%s changed during every read for %v; retry when less is being recorded", path, viewLimit)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -59,7 +59,7 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-func viewOnce(path string, tries int, fn func(*pages) error) (again bool, err error) {
+func viewOnce(path string, tries int, fn func(*pages) error) (retry bool, err error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return false, err
@@ -77,7 +77,7 @@ func viewOnce(path string, tries int, fn func(*pages) error) (again bool, err er
 	return false, explain(f, path, err)
 }
 
-// explain turns an error in the structure into one that a user can act on.
+// explain turns an error in the structure into one that users can act on.
 func explain(f *os.File, path string, err error) error {
 	switch {
 	case err == nil:
@@ -86,7 +86,7 @@ func explain(f *os.File, path string, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	case errors.Is(err, errForeign):
 		return notRecording(path, "it is "+errForeign.Error())
-	case errors.Is(err, errNoMeta) && !smellsLikeRecording(f):
+	case errors.Is(err, errNoMeta) && !looksLikeRecording(f):
 		return notRecording(path, contentOf(f))
 	case errors.Is(err, errPage), errors.Is(err, errSegment):
 		return damaged(path, err)
@@ -105,14 +105,14 @@ func contentOf(f *os.File) string {
 	case n == 0:
 		return "it is empty"
 	case string(head[:]) == "PK\x03\x04":
-		return "it is a zip archive, such as a bundle, which `mcptap show` and `mcptap web` take"
+		return "it is a zip archive, such as a bundle, which `mcptap show` and `mcptap web` accept"
 	}
-	return "its content is something else"
+	return "its content is not recognized"
 }
 
-// smellsLikeRecording reports whether a file without a valid meta page may be a damaged
+// looksLikeRecording reports whether a file without a valid meta page may be a damaged
 // recording: it has part of a meta, or a segment.
-func smellsLikeRecording(f *os.File) bool {
+func looksLikeRecording(f *os.File) bool {
 	buf := make([]byte, 1<<20)
 	n, _ := f.ReadAt(buf, 0)
 	buf = buf[:n]
@@ -129,7 +129,7 @@ func notRecording(path, why string) error {
 }
 
 func damaged(path string, err error) error {
-	return fmt.Errorf("%s: %w (%v); `mcptap export --salvage` gets out what can still be read", path, ErrDamaged, err)
+	return fmt.Errorf("%s: %w (%v); `mcptap export --salvage` recovers what can still be read", path, ErrDamaged, err)
 }
 
 // bucket opens one of the file's buckets. It is nil if there is none.
@@ -236,10 +236,10 @@ func (p *pages) summary(only ...[]byte) (sum summary, err error) {
 		}
 	}
 	if !sum.state.sound() {
-		return sum, fmt.Errorf("%w: meta value state makes no sense", errPage)
+		return sum, fmt.Errorf("%w: meta value state is inconsistent", errPage)
 	}
 	if sum.end != nil && sum.end.At < 0 {
-		return sum, fmt.Errorf("%w: meta value end makes no sense", errPage)
+		return sum, fmt.Errorf("%w: meta value end is invalid", errPage)
 	}
 	return sum, nil
 }

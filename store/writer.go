@@ -65,13 +65,13 @@ func (r *Recorder) commit(entries []entry, end *End) bool {
 		err := r.db.update(b.write)
 		if errors.Is(err, errRemoved) {
 			r.warn(err)
-			if err = r.anew(before); err == nil {
+			if err = r.recreate(before); err == nil {
 				b = r.batch(entries, end)
 				err = r.db.update(b.write)
 			}
 		}
 		if err == nil && r.db.renamed {
-			r.warn(fmt.Errorf("%s has another name now; recording goes on in it", r.db.path))
+			r.warn(fmt.Errorf("%s was renamed; recording continues in it", r.db.path))
 		}
 		return err
 	})
@@ -89,8 +89,8 @@ func (r *Recorder) batch(entries []entry, end *End) *batch {
 	return b
 }
 
-// anew recreates a removed file, without the frames up to a state.
-func (r *Recorder) anew(st state) error {
+// recreate recreates a removed file, without the frames up to a state.
+func (r *Recorder) recreate(st state) error {
 	_ = r.db.closeDB()
 	if err := r.db.create(r.header); err != nil {
 		return err

@@ -5,7 +5,7 @@
 // is tested from text.
 //
 // Package jsonrpc reads the message of a frame, package session pairs messages, and package
-// view has what a list shows of them.
+// view makes the rows that lists show.
 //
 // # Laws
 //

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An Event is what the tap observed of the run. It is recorded as JSON in the Raw of a
+// An Event is something that the tap observed about the run. It is recorded as JSON in the Raw of a
 // [Lifecycle] frame. Which fields are set depends on Name.
 type Event struct {
 	// Name reports what happened; see the Event constants.
@@ -36,8 +36,8 @@ type Event struct {
 	// Error is a failure in words (spawn_failed, gap, broken, disconnect, end). On a
 	// request it is why the rest of its head is missing: it is not HTTP/1, ended too
 	// early, or is too large. Such a request has no Method, Target and Header. On an
-	// end it is which side broke the exchange off, and where, and then, after
-	// semicolons, what was not recorded, and why.
+	// end it is which side broke off the exchange, and where; then, after semicolons,
+	// what was not recorded, and why.
 	Error string `json:"error,omitempty"`
 
 	// Listen is the address that the tap listens on, Upstream the origin that it
@@ -60,7 +60,7 @@ type Event struct {
 	Status int    `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	// Header has the fields in their order and spelling, each a name and a
-	// value (request, response). Values that are secret are masked.
+	// value (request, response). Secret values are masked.
 	Header [][2]string `json:"header,omitempty"`
 	// Masked names what was replaced by pseudonyms, each once. An entry of one word is
 	// a header field in its original spelling (request, response), or a trailer field
@@ -72,16 +72,16 @@ type Event struct {
 	Masked []string `json:"masked,omitempty"`
 	// Trailer has the fields after a chunked body (end).
 	Trailer [][2]string `json:"trailer,omitempty"`
-	// By is the side that did it: client, server or tap. The tap answers by itself when
+	// By is the side that did it: client, server or tap. The tap itself responds when
 	// the upstream cannot be reached (response, end, rewrite, disconnect, hang_up).
 	By string `json:"by,omitempty"`
-	// HalfClosed reports that the client, to hang up, had closed its side of the
-	// connection before the end of the response, whichever side ended that (end).
+	// HalfClosed reports that the client hung up by closing its side of the connection
+	// before the end of the response, whichever side then ended the response (end).
 	HalfClosed bool `json:"half_closed,omitempty"`
 	// Coding is the content coding that was decoded, or that could not be decoded,
 	// which Error reports (end).
 	Coding string `json:"coding,omitempty"`
-	// What names the thing that was rewritten, such as "header Host" or "event
+	// What names what was rewritten, such as "header Host" or "event
 	// endpoint"; Before is what it was, After what was forwarded (rewrite).
 	What   string `json:"what,omitempty"`
 	Before string `json:"before,omitempty"`
@@ -108,7 +108,7 @@ const (
 	EventGap         = "gap"          // frames crossed while nothing could be recorded
 
 	EventConnect    = "connect"    // a client's connection was accepted
-	EventDisconnect = "disconnect" // it is over
+	EventDisconnect = "disconnect" // it ended
 	EventRequest    = "request"    // the head of a request
 	EventResponse   = "response"   // the head of a response
 	EventRewrite    = "rewrite"    // the tap changed what it forwarded
@@ -121,7 +121,7 @@ const (
 // server-sent events, "interpreting an event stream").
 const EndWithinEvent = "the response ended within an event"
 
-// EndWithinMessage is what it contains if the last WebSocket message of the server is incomplete.
+// EndWithinMessage is what Error contains if the last WebSocket message of the server is incomplete.
 const EndWithinMessage = "the last WebSocket message from the server is incomplete"
 
 // Encode returns the event as one JSON object without a newline.
@@ -148,7 +148,7 @@ type Range struct {
 
 // A Header describes a recording. It is known before the first frame.
 type Header struct {
-	// ID names the recording: lower-case hex, made at random.
+	// ID identifies the recording: random lower-case hex.
 	ID string `json:"id"`
 	// Label is the name that the user gave it, or one derived from the command.
 	Label string `json:"label"`
@@ -158,7 +158,7 @@ type Header struct {
 	Transport string `json:"transport"`
 	// Command is the argv of the server.
 	Command []string `json:"command,omitempty"`
-	// Upstream is the origin, or the URL, that an HTTP tap stands in front of.
+	// Upstream is the origin, or the URL, that an HTTP tap forwards to.
 	Upstream string `json:"upstream,omitempty"`
 	// Dir is the working directory of the run.
 	Dir string `json:"dir,omitempty"`
@@ -166,21 +166,21 @@ type Header struct {
 	Program string `json:"program,omitempty"`
 	// Platform is GOOS/GOARCH.
 	Platform string `json:"platform,omitempty"`
-	// ReplayOf is the id of the recording whose client was played, "" for a real
+	// ReplayOf is the id of the recording whose client was replayed, "" for a real
 	// client.
 	ReplayOf string `json:"replay_of,omitempty"`
 }
 
-// failedStatus reports whether the status of an HTTP response to a request of a method
-// is a failure. Those from 400 on are, except what the specification expects
-// (basic/transports, basic/authorization):
+// failedStatus reports whether the status of an HTTP response to a request with the given
+// method is a failure. Statuses of 400 and above are, except those that the specification
+// expects (basic/transports, basic/authorization):
 //
 //   - 401, 404 and 405 to a request that carries no message (GET, HEAD, OPTIONS, DELETE):
 //     clients look for metadata that a server may not have, ask for a stream that it may
 //     not offer, or end a session that it may not let them end.
 //
 // A POST that is answered with 401 has no valid token; one that is answered with 404 or 405 has
-// a dead session, the wrong URL, or requests an unknown method. An unknown method, "", is taken for POST.
+// a dead session, the wrong URL, or requests an unknown method. An unknown method, "", counts as POST.
 func failedStatus(method string, status int) bool {
 	if status == 401 || status == 404 || status == 405 {
 		return !slices.Contains([]string{"GET", "HEAD", "OPTIONS", "DELETE"}, method)
@@ -189,11 +189,11 @@ func failedStatus(method string, status int) bool {
 }
 
 // IsError reports whether an event is an error: the server could not be started, it ended
-// with a failure status or by a signal other than those that ask it to end, a lane broke,
+// with a failure status or on a signal other than those that ask it to end, a lane broke,
 // frames were not recorded, or an HTTP response has a failure status (from 400 on, except
-// 401, 404 and 405 to a request that carries no message). Method is that of the request
-// that the event is about, if any. An exchange that was broken off is not an error; its
-// calls report what that means for them.
+// 401, 404 and 405 to a request that carries no message). method is the method of the
+// request that the event is about, if any. An exchange that was broken off is not an
+// error; its calls report the consequences.
 func (e *Event) IsError(method string) bool {
 	switch e.Name {
 	case "": // not an event
@@ -208,7 +208,7 @@ func (e *Event) IsError(method string) bool {
 	return false
 }
 
-// askedToEnd reports whether a server ended well, or as it was asked to by one of the
+// askedToEnd reports whether a server ended successfully, or because of one of the
 // signals with which clients end servers.
 func (e *Event) askedToEnd() bool {
 	if !slices.Contains([]string{"", "SIGTERM", "SIGINT", "SIGHUP"}, e.Signal) {
@@ -217,6 +217,6 @@ func (e *Event) askedToEnd() bool {
 	return e.Signal != "" || e.Code == nil || slices.Contains([]int{0, 128 + 1, 128 + 2, 128 + 15}, *e.Code)
 }
 
-// Failed reports whether an event is a failure: whether it is an error, or an
-// exchange or a connection was broken off.
+// Failed reports whether an event is a failure: an error, or the end of an
+// exchange or a connection that was broken off.
 func (e *Event) Failed(method string) bool { return e.IsError(method) || e.Error != "" }

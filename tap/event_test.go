@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// fill sets every field of an event to something, of which strings are s.
+// fill sets every field of an event: strings to s, numbers to n.
 func fill(e *tap.Event, s string, n int64) {
 	v := reflect.ValueOf(e).Elem()
 	for i := range v.NumField() {
@@ -31,7 +31,7 @@ func fill(e *tap.Event, s string, n int64) {
 	}
 }
 
-// What was encoded is read back.
+// An encoded event is read back.
 func TestEventParse(t *testing.T) {
 	for _, s := range []string{"", "plain", "<\u2028\"\n>"} {
 		var want tap.Event

@@ -65,7 +65,7 @@ type Frame struct {
 	// Exchange is the HTTP exchange that the frame belongs to, numbered from 1
 	// in the order in which the requests began; 0 on stdio.
 	Exchange uint64
-	// Form is the unit of the transport that the frame is.
+	// Form is the kind of unit that the frame is in its transport.
 	Form Form
 	// Truncated reports that bytes of this frame are missing, because the recording
 	// was interrupted while it crossed.

@@ -10,16 +10,16 @@ import (
 // A tap calls it before it forwards the bytes (law 3), so a peer can only react to what has
 // been recorded.
 //
-// Methods may be called from several goroutines at once, but not for the same lane of the
-// same exchange. No method fails: a recorder that cannot record counts what it missed. Each
-// may block while the queue to the store is full and the store works.
+// Methods may be called concurrently, but not for the same lane of the
+// same exchange. No method fails: a recorder that cannot record counts the losses. Each
+// may block while the queue to the store is full and the store is working.
 type Recorder interface {
 	// Chunk records the next bytes of a lane of stdio, as they were read. An
 	// empty p ends the lane, so that a last line without its terminator is a
 	// frame too.
 	Chunk(lane Lane, p []byte)
 	// Piece adds bytes to the current frame of a lane of an exchange. What is recorded
-	// of HTTP is not what is forwarded, since transfer codings are undone and secrets
+	// of HTTP is not what is forwarded, since transfer codings are removed and secrets
 	// masked. The first piece determines the form of the frame. End reports that these
 	// are its last bytes; p may be empty then, and so may the frame. A frame that was
 	// never ended is recorded as it is when the recording is closed.
@@ -89,6 +89,6 @@ func (g *guard) catch() {
 		g.next.Event(0, Event{Name: EventGap, Error: fmt.Sprint(reason)})
 	}()
 	if g.warn != nil {
-		g.warn(fmt.Sprintf("recording stopped, traffic goes on: %v", reason))
+		g.warn(fmt.Sprintf("recording stopped, traffic continues: %v", reason))
 	}
 }

@@ -2,7 +2,7 @@ package tap
 
 import "bytes"
 
-// PartSize is the most bytes of an unfinished frame that are held in memory. A
+// PartSize is the maximum number of bytes of an unfinished frame that are held in memory. A
 // longer frame is recorded in parts of this size and read back as one.
 const PartSize = 1 << 20
 
@@ -10,16 +10,16 @@ const PartSize = 1 << 20
 type Cut uint8
 
 const (
-	// CutNone means that the frame goes on in the next chunk.
+	// CutNone means that the frame continues in the next chunk.
 	CutNone Cut = iota
-	// CutPart means that the frame goes on but [PartSize] bytes are waiting.
+	// CutPart means that the frame continues, but [PartSize] bytes are held.
 	CutPart
 	// CutFrame means that the piece ends a frame.
 	CutFrame
 )
 
 // A Splitter cuts one lane of stdio into frames: lines that end in \n. It holds no bytes,
-// only the number of those of the current frame that are not cut off yet, so its memory is
+// only the number of bytes of the current frame since the last cut, so its memory is
 // constant. The zero value is ready.
 type Splitter struct{ held int }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// split runs chunks through a splitter and returns the pieces and what ended
-// each; what is left without an end is the last piece, with CutNone.
+// split passes chunks through a splitter and returns the pieces and how each ended; bytes
+// left without an end are the last piece, with CutNone.
 func split(chunks [][]byte) (pieces [][]byte, cuts []Cut) {
 	var s Splitter
 	var held []byte
@@ -30,7 +30,7 @@ func split(chunks [][]byte) (pieces [][]byte, cuts []Cut) {
 	return pieces, cuts
 }
 
-// checkSplit holds what a splitter promises, whatever it is fed.
+// checkSplit checks the guarantees of a splitter for any input.
 func checkSplit(t *testing.T, raw []byte, chunks [][]byte) {
 	t.Helper()
 	pieces, cuts := split(chunks)
@@ -103,8 +103,8 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
-// TestSplitterParts holds the edges of a part: a newline as its last byte ends
-// the frame, one byte later it stands alone.
+// TestSplitterParts checks the boundaries of a part: a newline as its last byte ends the
+// frame; one byte later it is a piece of its own.
 func TestSplitterParts(t *testing.T) {
 	for _, n := range []int{PartSize - 2, PartSize - 1, PartSize, PartSize + 1, 3*PartSize - 1, 3 * PartSize} {
 		raw := append(bytes.Repeat([]byte{'x'}, n), "\ny\n"...)
@@ -112,7 +112,7 @@ func TestSplitterParts(t *testing.T) {
 			checkSplit(t, raw, cutEvery(raw, size))
 		}
 	}
-	// What a frame held must not count for the next one.
+	// The bytes of one frame must not count for the next.
 	long := append(bytes.Repeat([]byte{'x'}, PartSize-10), '\n')
 	raw := append(append(append([]byte(nil), long...), long...), bytes.Repeat([]byte{'y'}, PartSize+1)...)
 	checkSplit(t, raw, cutEvery(raw, 1000))
@@ -135,8 +135,8 @@ func cutEvery(raw []byte, size int) (chunks [][]byte) {
 	return chunks
 }
 
-// FuzzSplitter holds the promises for any bytes in any chunks. Long stretches
-// come from repeating the input, so that parts are reached.
+// FuzzSplitter checks the guarantees for any bytes in any chunks. The input is repeated,
+// so that frames are long enough for parts.
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\n"), uint64(1), uint16(3), uint16(1))
 	f.Add([]byte("no newline"), uint64(2), uint16(60000), uint16(40000))

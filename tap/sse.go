@@ -9,18 +9,18 @@ import "bytes"
 // bytes, so its memory is constant. The zero value is ready.
 //
 // A line may end in \n, \r or \r\n. A blank line that ends in \r may be followed by a \n in
-// the next chunk. If the line before ended in a lone \r, the splitter does not wait for it,
-// and a \n that comes nevertheless is a blank line of its own; otherwise the unit is over
-// at the next byte. So the units of a stream do not depend on its chunks.
+// the next chunk. If the previous line ended in a lone \r, the splitter does not wait for it,
+// and a \n that does follow is a blank line of its own; otherwise the unit is over at the
+// next byte. So the units of a stream do not depend on its chunks.
 type SSESplitter struct {
 	held int  // bytes of the current unit since the last cut
 	mark int  // bytes of a byte order mark at the stream's beginning; -1: after it
 	line bool // the current line has bytes
-	lone bool // the line end before was a \r without \n
+	lone bool // the previous line ended in a \r without \n
 	cr   crState
 }
 
-// A crState is what ended in a \r that a \n may follow.
+// A crState records what ended in a \r that a \n may follow.
 type crState uint8
 
 const (
@@ -30,7 +30,7 @@ const (
 )
 
 // Next returns how many leading bytes of chunk belong to the current unit and
-// what follows them, as [Splitter.Next] does. Call it again with the rest of the
+// how they end, as [Splitter.Next] does. Call it again with the rest of the
 // chunk while that is not empty. n is 0 if the unit turns out to have ended before the
 // chunk; then cut is [CutFrame].
 func (s *SSESplitter) Next(chunk []byte) (n int, cut Cut) {
@@ -97,7 +97,7 @@ func (s *SSESplitter) over(lone bool) Cut {
 	return CutFrame
 }
 
-// part counts n bytes of the unit that goes on.
+// part counts n bytes of a unit that continues.
 func (s *SSESplitter) part(n int) Cut {
 	if s.held += n; s.held == PartSize {
 		s.held = 0
@@ -122,7 +122,7 @@ func (s *SSESplitter) inMark(c byte) bool {
 }
 
 // lineEnd returns the index of the first \n or \r in p, or len(p). It searches in short
-// stretches, so that neither is searched for far beyond the other.
+// stretches, so that the search for one does not go far beyond the other.
 func lineEnd(p []byte) int {
 	const stretch = 256
 	for from := 0; from < len(p); from += stretch {
@@ -142,9 +142,9 @@ func lineEnd(p []byte) int {
 }
 
 // EndpointURL returns the range of the URL in the endpoint event of HTTP+SSE (2024-11-05,
-// basic/transports): event[from:to]; to is 0 if there is none. Speaks reports whether the
+// basic/transports): event[from:to]; to is 0 if there is none. Content reports whether the
 // event has more than comments.
-func EndpointURL(event []byte) (from, to int, speaks bool) {
+func EndpointURL(event []byte) (from, to int, content bool) {
 	e := ParseServerSentEvent(event)
 	if e.Name != "endpoint" || len(e.Data) == 0 || bytes.IndexByte(e.Data, '\n') >= 0 {
 		return 0, 0, e.Name != "" || len(e.Data) > 0
@@ -176,7 +176,7 @@ type ServerSentEvent struct {
 	// Data has the data lines, joined by \n; nil when there is none. Such an
 	// event does not reach the application of a client, but its id counts.
 	Data []byte
-	// Retry is the reconnection time in milliseconds, as it is written; "" if it is
+	// Retry is the reconnection time in milliseconds, as written; "" if it is
 	// absent or not a number.
 	Retry string
 	// Comments has the comment lines, joined by \n; nil when there is none.
@@ -185,7 +185,7 @@ type ServerSentEvent struct {
 
 // ParseServerSentEvent parses one unit of an [SSESplitter], with or without the blank line
 // that ends it. Any bytes are an event: unknown lines are ignored, as the standard requires.
-// A byte order mark at the beginning is taken for the stream's.
+// A byte order mark at the beginning counts as the stream's.
 func ParseServerSentEvent(raw []byte) (x ServerSentEvent) {
 	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
 	for len(raw) > 0 {
@@ -218,8 +218,8 @@ func ParseServerSentEvent(raw []byte) (x ServerSentEvent) {
 	return x
 }
 
-// joinLine adds a line to those before, nil if there are none. The first line is not
-// copied; its capacity ends with it, so that the next one copies it.
+// joinLine appends a line to the previous ones, nil if there are none. The first line is not
+// copied; its capacity ends with it, so appending the next one copies it.
 func joinLine(text, line []byte) []byte {
 	if text == nil {
 		return line

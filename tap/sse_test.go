@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// splitEvents runs chunks through a splitter. It returns the pieces and what
-// ended each; what is left without an end is the last piece, with CutNone.
+// splitEvents passes chunks through a splitter. It returns the pieces and how each ended;
+// bytes left without an end are the last piece, with CutNone.
 func splitEvents(t testing.TB, chunks [][]byte) (pieces []string, cuts []Cut) {
 	t.Helper()
 	var s SSESplitter
@@ -41,7 +41,7 @@ func splitEvents(t testing.TB, chunks [][]byte) (pieces []string, cuts []Cut) {
 	return pieces, cuts
 }
 
-// units joins the parts of each unit. open says that the last one has no end.
+// units joins the parts of each unit. open reports that the last one has no end.
 func units(pieces []string, cuts []Cut) (all []string, open bool) {
 	unit := ""
 	for i, p := range pieces {
@@ -92,8 +92,8 @@ func TestSSESplitter(t *testing.T) {
 	}
 }
 
-// An event is over when its blank line is, and not only when the next begins:
-// who answers it must come after it.
+// An event is over at the end of its blank line, not when the next event begins: a
+// response to it must be recorded after it.
 func TestSSESplitterDoesNotWait(t *testing.T) {
 	for _, raw := range []string{"data: a\n\n", "data: a\r\n\r\n", "data: a\r\r"} {
 		var s SSESplitter
@@ -117,9 +117,9 @@ func TestSSESplitterParts(t *testing.T) {
 	}
 }
 
-// checkEvents holds what a splitter promises, whatever it is fed: the same
-// pieces for any chunks, which joined are the input, parts of the right size,
-// the units that the reference makes, and the events of the standard.
+// checkEvents checks the guarantees of a splitter for any input: the same pieces for any
+// chunks, which joined are the input, parts of the right size, the units of the
+// reference, and the events of the standard.
 func checkEvents(t testing.TB, raw []byte, seed uint64) {
 	t.Helper()
 	whole, wholeCuts := splitEvents(t, [][]byte{raw})
@@ -192,7 +192,7 @@ func referenceUnits(raw []byte) (all []string, open bool) {
 	return all, false
 }
 
-// dispatched are the events that the standard's algorithm makes of a stream, as
+// dispatched returns the events that the standard's algorithm dispatches for a stream, as
 // text.
 func dispatched(raw []byte) (events []string) {
 	text := strings.TrimPrefix(string(raw), byteOrderMark)
@@ -225,14 +225,14 @@ func dispatched(raw []byte) (events []string) {
 	return events
 }
 
-// checkDispatch holds that the units, parsed one by one, are the events of the
+// checkDispatch checks that the units, parsed one at a time, are the events of the
 // stream.
 func checkDispatch(t testing.TB, raw []byte, units []string, open bool) {
 	t.Helper()
 	var got []string
 	for i, u := range units {
 		if i > 0 && strings.HasPrefix(u, byteOrderMark) {
-			return // it is only one at the beginning, which a unit alone does not tell
+			return // a byte order mark counts only at the beginning of a stream, which a unit does not show
 		}
 		if last := i == len(units)-1; last && open && !strings.HasSuffix(u, "\n\r") {
 			continue // never dispatched; after \n a lone \r is a blank line
@@ -277,8 +277,7 @@ func TestParseServerSentEvent(t *testing.T) {
 	}
 }
 
-// One line of data is not copied, and what several make does not run into the
-// frame.
+// One line of data is not copied, and appending several does not overwrite the frame.
 func TestServerSentEventMemory(t *testing.T) {
 	raw := []byte("data: one\n\n")
 	if e := ParseServerSentEvent(raw); &e.Data[0] != &raw[6] || cap(e.Data) != 3 {
@@ -295,7 +294,7 @@ func TestServerSentEventMemory(t *testing.T) {
 	}
 }
 
-// FuzzSSE makes streams of what matters to a splitter, and of any bytes.
+// FuzzSSE makes streams from the bytes that matter to a splitter, and from any bytes.
 func FuzzSSE(f *testing.F) {
 	f.Add([]byte("\ufeffdata: a\r\rid:1\r\n\r\n: c\n\n\r\n\r"), uint64(1), uint16(1))
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 1, 1, 1, 2, 2, 1, 2}, uint64(2), uint16(3))

@@ -61,7 +61,7 @@ func addServerURL(cmd *cobra.Command, o *endpoint.Server, usage string) {
 	f.StringVar(&o.To, "to", "", usage)
 	f.StringVar(&o.Transport, "transport", "auto", "transport of the server at the URL: `name` is auto, streamable, sse or websocket")
 	f.StringArrayVar(&o.Headers, "header", nil, "header field to add to each request, as `'Name: value'`; the value is not recorded")
-	f.StringVar(&o.CAFile, "ca-file", "", "PEM `file` of further certificates to trust")
+	f.StringVar(&o.CAFile, "ca-file", "", "PEM `file` of additional certificates to trust")
 	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(endpoint.Transports, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -153,7 +153,7 @@ func TestShowExchanges(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	for number, want := range map[int]string{
 		2: `POST /mcp  401 Unauthorized: Bearer resource_metadata="x"`, 4: "DELETE /mcp 405 Method Not Allowed: only GET, POST",
-		9: "GET /mcp, after 1, goes on with the stream of #5", 10: "ping  repeats #7",
+		9: "GET /mcp, after 1, continues the stream of #5", 10: "ping  repeats #7",
 		11: `GET /mcp, after \x1b[2J`, 12: "307 Temporary Redirect: /elsewhere", 13: "404 Not Found",
 	} {
 		if line := lines[number]; !strings.Contains(line, "  "+want) { // lines[0] is the heading

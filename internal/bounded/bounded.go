@@ -1,10 +1,10 @@
-// Package bounded has a map of limited size, for state that must not grow with a
+// Package bounded provides a map of limited size, for state that must not grow with a
 // recording.
 package bounded
 
 // A Map holds at most Max values. Beyond that it drops the oldest: the one whose key was
-// put, or touched, longest ago. Set Max before the first Put. It must not be used by
-// several goroutines at once.
+// put, or touched, longest ago. Set Max before the first Put. A Map is not safe for
+// concurrent use.
 type Map[K comparable, V any] struct {
 	Max            int
 	nodes          map[K]*node[K, V]
@@ -109,7 +109,7 @@ func (m *Map[K, V]) Delete(key K) {
 	m.spare = n
 }
 
-// Newest returns the newest value, the zero value of an empty map.
+// Newest returns the newest value, or the zero value if the map is empty.
 func (m *Map[K, V]) Newest() (value V) {
 	if m.newest != nil {
 		value = m.newest.value

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Map does what a slice of its keys in the order of their age does.
+// A Map behaves like a slice of its keys in the order of their age.
 func TestMap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	m := Map[int, int]{Max: 8}

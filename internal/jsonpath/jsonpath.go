@@ -1,9 +1,9 @@
-// Package jsonpath has the one dialect of paths in which a person names parts of
+// Package jsonpath implements the dialect of paths with which users name parts of
 // messages, such as $.result.items[*].id. It is pure.
 //
 //	$             the message
 //	.name         a member, or a key of a list whose elements have keys
-//	["a name"]    the same, for names with other characters; ["a na…"] begins so
+//	["a name"]    the same, for names with other characters; ["a na…"] matches a prefix
 //	[3]           an element, from 0
 //	[*] .*        any member or element
 //	..name ..[3]  the same after any number of steps
@@ -37,8 +37,8 @@ type step struct {
 	deep    bool // after any number of steps
 }
 
-// Parse reads a pattern. An error about a path that does not begin with $ names the
-// spelling that does, if there is one.
+// Parse reads a pattern. The error for a path that does not begin with $ suggests one
+// that does, if possible.
 func Parse(text string) (Pattern, error) {
 	rest, ok := strings.CutPrefix(text, "$")
 	if !ok {
@@ -59,7 +59,7 @@ func Parse(text string) (Pattern, error) {
 		}
 	}
 	if len(p) == 0 {
-		return nil, errors.New("the path has no step, such as in $.result.items[*].id")
+		return nil, errors.New("the path has no steps: write, for example, $.result.items[*].id")
 	}
 	return p, nil
 }
@@ -76,7 +76,7 @@ func Must(text string) Pattern {
 	return p
 }
 
-// respelled is a path without $ in this dialect, "" if it cannot be one.
+// respelled returns a path without $ in this dialect, "" if that is impossible.
 func respelled(text string) string {
 	text = strings.TrimPrefix(text, ".")
 	if text == "" {
@@ -119,7 +119,7 @@ func parseStep(text string) (s step, rest string, err error) {
 	case "":
 		return s, "", errors.New("the path has an empty step")
 	case "**":
-		return s, "", errors.New("any number of steps is .., such as in $..id")
+		return s, "", errors.New("write .. for any number of steps, as in $..id")
 	}
 	if s.any = s.name == "*"; s.any {
 		s.name = ""
@@ -149,7 +149,7 @@ func bracket(s step, text string) (_ step, rest string, err error) {
 	}
 	s.isIndex = true
 	if s.index, err = strconv.Atoi(index); err != nil || s.index < 0 {
-		return s, "", fmt.Errorf("[%s] has no number, no * and no name in quotes", index)
+		return s, "", fmt.Errorf("[%s] must hold a number, * or a quoted name", index)
 	}
 	return s, rest, nil
 }
@@ -163,8 +163,8 @@ func (p Pattern) Exactly(path jsontree.Path) bool { return p.match(path, true) }
 // maxMatched is the maximum number of steps of a path that are compared.
 const maxMatched = 256
 
-// match walks both at once. Only the last deep step needs to be tried at other positions, as the
-// first match of those before it leaves the most to what follows.
+// match walks pattern and path together. Only the last deep step needs to be tried at other
+// positions: the first match of the earlier ones leaves the most to the steps that follow.
 func (p Pattern) match(path jsontree.Path, whole bool) bool {
 	path = path[:min(len(path), maxMatched)]
 	i, k, deep, from := 0, 0, -1, 0
@@ -216,7 +216,7 @@ func (p Pattern) String() string {
 		case s.isIndex:
 			step = "[" + strconv.Itoa(s.index) + "]"
 		case s.quoted || s.name == "":
-			name, _ := json.Marshal(s.name) // which cannot fail
+			name, _ := json.Marshal(s.name) // cannot fail
 			step = "[" + string(name) + "]"
 		default:
 			step = "." + s.name
@@ -230,12 +230,11 @@ func (p Pattern) String() string {
 	return text
 }
 
-// ErrSeveral is the error of [Set] for a pattern that may match more than one place.
+// ErrSeveral is returned by [Pattern.Set] for a pattern that may match more than one place.
 var ErrSeveral = errors.New("a path with * or .. may lead to several places")
 
-// Set returns a JSON text in which the value at the one place of a pattern is another one,
-// which must be JSON. Members and objects that are missing are added. All else stays as
-// it is.
+// Set returns the JSON text with the value at the one place of the pattern replaced by value,
+// which must be JSON. Missing members and objects are added. Everything else is unchanged.
 func (p Pattern) Set(text, value []byte) ([]byte, error) {
 	at, err := p.place(":")
 	if err != nil {
@@ -250,8 +249,8 @@ func (p Pattern) In(text []byte) bool {
 	return err == nil && gjson.GetBytes(text, at).Exists()
 }
 
-// place is the pattern as sjson and gjson take it. Sjson needs a colon before a name that could be
-// an index.
+// place returns the pattern in the syntax of sjson and gjson. Sjson needs a colon before a name
+// that could be an index.
 func (p Pattern) place(colon string) (string, error) {
 	at := make([]string, len(p))
 	for i, s := range p {
@@ -267,7 +266,7 @@ func (p Pattern) place(colon string) (string, error) {
 	return strings.Join(at, "."), nil
 }
 
-// member is the characters of a name as they are.
+// member returns the path that matches a name literally.
 func member(name, colon string) string {
 	escaped := strings.NewReplacer(`\`, `\\`, ".", `\.`, "*", `\*`, "?", `\?`, "|", `\|`, "#", `\#`, "@", `\@`).Replace(name)
 	if name != "" && strings.Trim(name, "0123456789") == "" || strings.HasPrefix(name, ":") {

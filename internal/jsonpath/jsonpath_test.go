@@ -57,7 +57,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestPathsAreTheirOwnPatterns: a path that is written is a pattern that matches it.
+// TestPathsAreTheirOwnPatterns checks that a printed path is a pattern that matches it.
 func TestPathsAreTheirOwnPatterns(t *testing.T) {
 	to := jsontree.To
 	deep := jsontree.Path{}
@@ -80,21 +80,21 @@ func TestPathsAreTheirOwnPatterns(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAPath(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "a path begins with $, such as",
-		"$":                       "no step",
+		"$":                       "no steps",
 		"$a":                      `no . or [ before "a"`,
 		"$.":                      "empty step",
 		"$.a.":                    "empty step",
 		"$...a":                   "empty step",
 		"$.a[":                    "missing ]",
-		"$.a[]":                   "no number",
-		"$.a[x]":                  "no number",
-		"$.a[-1]":                 "no number",
+		"$.a[]":                   "must hold a number",
+		"$.a[x]":                  "must hold a number",
+		"$.a[-1]":                 "must hold a number",
 		`$.a["b`:                  "does not end",
 		`$.a["b"`:                 "missing ]",
-		"$.**.a":                  "any number of steps is ..",
+		"$.**.a":                  "write .. for any number of steps",
 		"result.tools":            "write $.result.tools",
 		".result":                 "write $.result",
 		"[0].a":                   "write $[0].a",
@@ -124,10 +124,10 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if p.Exactly(path) && !p.Matches(path) {
-			t.Errorf("%q matches the path itself, but not what begins with it", s)
+			t.Errorf("%q matches a path, but not those below it", s)
 		}
 		if p.Matches(path) && !p.Matches(path.With(jsontree.To("below"))) {
-			t.Errorf("%q does not match what is below what it matches", s)
+			t.Errorf("%q does not match the paths below one that it matches", s)
 		}
 	})
 }

@@ -139,8 +139,8 @@ func counted(a, b []uint64) (pairs []Pair) {
 	return pairs
 }
 
-// ascending returns the longest subsequence of pairs, which ascend in A, that ascends in B
-// too.
+// ascending returns the longest subsequence of pairs that ascends in B too; pairs ascend in
+// A.
 func ascending(pairs []Pair) (best []Pair) {
 	tails := make([]int32, 0, len(pairs)) // the last pair of the best run of each length
 	before := make([]int32, len(pairs))   // the pair before each pair in its run, -1 if none
@@ -229,8 +229,8 @@ func keys(all []Value, at []int, key func(Value) uint64) []uint64 {
 	return out
 }
 
-// inOrder adds to the pairs that stay the found ones in the same order, and marks the
-// others as moved.
+// inOrder adds the found pairs that keep their order to those that stay, and marks the
+// rest as moved.
 func (p *pairing) inOrder(stay, found []Pair) []Pair {
 	slices.SortFunc(found, compareA)
 	var same []Pair
@@ -264,7 +264,7 @@ func (p *pairing) byPlace(stay []Pair) {
 	}
 }
 
-// between pairs the elements between two that stay: those of the same shape, and between
+// between pairs the elements between two that stay: those with the same shape, and between
 // these the first with the first.
 func (p *pairing) between(as, bs []int) {
 	shapesA, keyedA := shapes(p.a, as)
@@ -288,8 +288,8 @@ func (p *pairing) between(as, bs []int) {
 	}
 }
 
-// shapes returns the keys of elements, or for those without a key a hash of their kind and
-// the names of their members. It reports whether any has a key.
+// shapes returns the keys of elements or, for elements without a key, a hash of their kind
+// and the names of their members. It reports whether any has a key.
 func shapes(all []Value, at []int) (shapes []uint64, keyed bool) {
 	shapes = keys(all, at, Value.ownKey)
 	for k, i := range at {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// checkPairs holds that pairs ascend on both sides and say what is equal.
+// checkPairs checks that pairs ascend on both sides and pair equal elements.
 func checkPairs(t *testing.T, a, b []uint64, pairs []Pair) {
 	t.Helper()
 	last := Pair{-1, -1}

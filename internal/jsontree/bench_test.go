@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// document is a result as servers give: records with texts and numbers, about so
-// many bytes. Each record differs from the one of another seed with the given
-// chance in a thousand.
+// document returns a typical result of a server: records with texts and numbers, about
+// size bytes. Each record differs from that of another seed with a probability of
+// perMille thousandths.
 func document(size int, seed uint64, perMille int) string {
 	base, change := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(seed, 2))
 	var b strings.Builder
@@ -38,7 +38,7 @@ func numbers(n, from int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// quoted is a value in a string.
+// quoted returns a value inside a string.
 func quoted(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b)
@@ -100,7 +100,7 @@ var pathological = []struct {
 	}},
 }
 
-// readWhole reads a text, and the JSON that stands in its strings.
+// readWhole reads a text, and the JSON inside its strings.
 func readWhole(b *testing.B, text string, inside int) {
 	v := root(b, text)
 	var look func(Value)
@@ -117,8 +117,8 @@ func readWhole(b *testing.B, text string, inside int) {
 	}
 }
 
-// BenchmarkCompare compares two values, parse is what reading them takes, the JSON in
-// their strings included.
+// BenchmarkCompare compares two values; parse measures reading them, including the JSON
+// in their strings.
 func BenchmarkCompare(b *testing.B) {
 	for _, p := range pathological {
 		for _, size := range []int{1 << 10, 100 << 10, 1 << 20, 10 << 20} {

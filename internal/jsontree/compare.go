@@ -8,7 +8,7 @@ type ChangeKind uint8
 const (
 	// Changed means that the value was replaced.
 	Changed ChangeKind = iota
-	// Removed means that there is a value before only, Added after only.
+	// Removed means that only the first value exists, Added that only the second does.
 	Removed
 	Added
 	// Moved means that an element of an array has another index. If it changed too,
@@ -53,7 +53,7 @@ const (
 )
 
 // Compare calls report for each place where two values differ, in order, until report
-// returns false. It returns whether all were reported. At is the path of the two values.
+// returns false. It returns whether all were reported. at is the path of the two values.
 // Either may be absent.
 func Compare(a, b Value, at Path, report func(*Change) bool) bool {
 	c := comparer{report: report, path: append(Path(nil), at...)}

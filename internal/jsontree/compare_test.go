@@ -51,7 +51,7 @@ func TestCompare(t *testing.T) {
 		{`[{"r":[{"id":1,"v":1}]},{"r":[{"id":2,"v":2}]}]`, `[{"r":[{"id":2,"v":3}]},{"r":[{"id":1,"v":1}]}]`, `moved $[1] to 0; changed $[1].r[0].v`},
 		{`[{"in":{"uri":"a"},"t":"x"},{"in":{"uri":"b"},"t":"y"}]`, `[{"in":{"uri":"b"},"t":"yy"}]`, `removed $[0]; changed $[1].t`},
 		{`[{"in":{"uri":"a"}}]`, `[{"in":{"uri":"b"}}]`, `changed $[0].in.uri`},
-		// JSON inside of text
+		// JSON inside text
 		{`{"t":"{\"a\":1,\"b\":[1,2]}"}`, `{"t":"{\"a\":1,\"b\":[1,3]}"}`, `changed $.t.(json).b[1]`},
 		{`{"t":"{\"a\":1,\"b\":2}"}`, `{"t":"{ \"b\": 2,\n \"a\": 1 }"}`, `respelled $.t`},
 		{`{"t":"\n [1] \t"}`, `{"t":"[2]\n"}`, `changed $.t.(json)[0]`},
@@ -67,8 +67,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareBack checks on random values that the changes one way mirror those
-// the other way in number, and that there are none when nothing differs.
+// TestCompareBack checks on random values that both directions have the same number of
+// changes, and that there are none if nothing differs.
 func TestCompareBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -139,7 +139,7 @@ func TestAlignIsACommonSubsequence(t *testing.T) {
 	}
 }
 
-func TestAlignFindsWhatIsThere(t *testing.T) {
+func TestAlignFindsCommonElements(t *testing.T) {
 	n := 10000
 	whole := make([]uint64, n)
 	for i := range whole {
@@ -154,11 +154,11 @@ func TestAlignFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestManyChangesAreNotListedAgainstTheWill(t *testing.T) {
+func TestCompareStops(t *testing.T) {
 	a, b := root(t, "["+strings.Repeat("1,", 1000)+"1]"), root(t, "["+strings.Repeat("2,", 1000)+"2]")
 	n := 0
 	if Compare(a, b, Path{To("x")}, func(*Change) bool { n++; return n < 10 }) || n != 10 {
-		t.Errorf("%d changes were told", n)
+		t.Errorf("%d changes were reported", n)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestCompareNumbers(t *testing.T) {
 		t.Errorf("-0 and 0: %d", got)
 	}
 	if _, ok := CompareNumbers([]byte("1e99999999999999999999"), []byte("1")); ok {
-		t.Error("an exponent beyond all sense can be compared")
+		t.Error("an exponent that is out of range can be compared")
 	}
 }
 
@@ -207,8 +207,8 @@ func ExampleCompare() {
 	// $.result.big changed: 9007199254740992, 9007199254740993
 }
 
-// TestSingleChildren goes down thousands of levels that have a single child, which
-// change in name, in kind, or in what a member is hidden by.
+// TestSingleChildren compares thousands of levels with a single child, which differ in
+// name, in kind, or in the members that they hide.
 func TestSingleChildren(t *testing.T) {
 	deep := func(open, inner, end string) string {
 		return strings.Repeat(open, 3000) + inner + strings.Repeat(end, 3000)
@@ -242,7 +242,7 @@ func TestSingleChildren(t *testing.T) {
 	}
 }
 
-// FuzzCompare holds that two values have changes exactly if they are not the same.
+// FuzzCompare checks that two values have changes if and only if they differ.
 func FuzzCompare(f *testing.F) {
 	for _, s := range [][2]string{
 		{`[{"id":1,"v":[1,2]},{"id":2}]`, `[{"id":2},{"id":1,"v":[2,1]}]`}, {`{"a":1,"a":2.0}`, `{"a":2}`},

@@ -140,8 +140,8 @@ func compareWords(a, b string) (old, now []Piece) {
 }
 
 const (
-	// longLine is the length from which on the common prefix and suffix of two lines are
-	// skipped before the lines are split into words.
+	// longLine is the minimum length of lines whose common prefix and suffix are skipped
+	// before they are split into words.
 	longLine = 4 << 10
 	// maxWords is the maximum length of a line that is split into words. A longer one is
 	// one word, as words take many times the memory of the text.

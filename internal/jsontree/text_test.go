@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// drawn writes rows as a person would see them: what differs in brackets.
+// drawn returns rows as text, with the differing pieces in brackets.
 func drawn(a, b string, around, most int) string {
 	rows, more := Lines(a, b, around, most)
 	var s strings.Builder
@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestLinesLeaveOutWhatIsLong(t *testing.T) {
+func TestLinesShortenLongTexts(t *testing.T) {
 	long := strings.Repeat("same words here ", 1000)
 	got := drawn(long+"old "+long, long+"new "+long, 1, 10)
 	if len(got) > 500 || !strings.Contains(got, "[old]") || !strings.Contains(got, "[new]") || !strings.Contains(got, "…15920…") {
@@ -78,11 +78,11 @@ func TestLinesLeaveOutWhatIsLong(t *testing.T) {
 		t.Errorf("a character is cut, or nothing is: %s", got)
 	}
 	if got := drawn(strings.Repeat("a\n", 100), strings.Repeat("b\n", 100), 1, 3); !strings.HasSuffix(got, "\n97 more") {
-		t.Errorf("100 rows, of which 3 are wanted:\n%s", got)
+		t.Errorf("100 rows, want 3:\n%s", got)
 	}
 }
 
-// TestLinesLoseNothing puts both texts together again from the rows.
+// TestLinesLoseNothing reassembles both texts from the rows.
 func TestLinesLoseNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -114,7 +114,7 @@ func randomText(rng *rand.Rand) string {
 	return s.String()
 }
 
-// A line that is longer than what is cut into words is one word.
+// A line that is too long to be split into words is one word.
 func TestLongLinesAreOneWord(t *testing.T) {
 	for _, n := range []int{maxWords, maxWords + 2} {
 		if got := len(tokens(strings.Repeat("a ", n/2), 0, 0)); (got == 1) != (n > maxWords) {
@@ -123,8 +123,8 @@ func TestLongLinesAreOneWord(t *testing.T) {
 	}
 }
 
-// TestLongLines: what two long lines begin and end with is passed over, whatever stands
-// in it, and nothing else is.
+// TestLongLines checks that the common prefix and suffix of two long lines are skipped,
+// whatever they contain, and nothing else.
 func TestLongLines(t *testing.T) {
 	filler := strings.Repeat("naïve Überfluß, ", longLine/8)
 	for _, c := range []struct{ a, b, old, new string }{

@@ -90,7 +90,7 @@ func TestOrderOfMembersAtAnySize(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotJSON(t *testing.T) {
+func TestInvalidJSON(t *testing.T) {
 	for _, s := range []string{
 		``, ` `, `nul`, `truee`, `[`, `]`, `[1,]`, `[1 2]`, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{"a" 1}`, `01`, `-`, `+1`, `1.`, `.5`, `1e`,
 		`1e+`, `"`, `"\x"`, `"\u12"`, `"\u12g4"`, "\"a\nb\"", "\"\x00\"", `[]]`, `{}{}`, `1 2`, `'a'`, `"a\`, `NaN`, "\x00",
@@ -147,7 +147,7 @@ func TestParseTopKeepsTheHashes(t *testing.T) {
 			t.Errorf("depth %d: another hash", depth)
 		}
 		if depth > 0 && (!v.Get("a").Equal(whole.Get("a")) || v.Get("a").Opaque() != (depth == 1)) {
-			t.Errorf("depth %d: a is not as it should be", depth)
+			t.Errorf("depth %d: a is wrong", depth)
 		}
 		if depth == 0 && (len(v.doc.nodes) != 1 || v.Len() != 3) {
 			t.Errorf("depth 0 keeps %d nodes of %d", len(v.doc.nodes), v.Len())
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 		dec.UseNumber()
 		var v any
 		if dec.Decode(&v) != nil || strings.Contains(s, `\u`) || strings.ContainsRune(s, '�') {
-			return // a lone surrogate, or bytes that are no UTF-8: encoding/json replaces them
+			return // a lone surrogate, or invalid UTF-8: encoding/json replaces them
 		}
 		b, err := json.Marshal(v)
 		if err != nil {
@@ -240,7 +240,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestRaw pins that a value is its text alone, and where that begins.
+// TestRaw checks the text and the offset of values.
 func TestRaw(t *testing.T) {
 	const text = ` [ {"a" : [ 1 ] } , [ ] , "b" , 2.0 ] `
 	var all []string
@@ -255,7 +255,7 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-// TestRemove takes out members and elements by their paths.
+// TestRemove removes members and elements by their paths.
 func TestRemove(t *testing.T) {
 	const text = `{"a":{"id":7,"b":[1,{"id":2,"c":3},[]]},"id":"x","d":{}}`
 	for _, c := range []struct{ gone, left string }{

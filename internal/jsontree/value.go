@@ -52,7 +52,7 @@ type Value struct {
 
 func (v Value) node() *node { return &v.doc.nodes[v.i] }
 
-// Exists reports whether the value is not absent. It may be null.
+// Exists reports whether the value is present. It may be null.
 func (v Value) Exists() bool { return v.doc != nil }
 
 // Kind returns the kind of the value.
@@ -81,7 +81,7 @@ func (v Value) Spelled() uint64 {
 	return v.node().spelled
 }
 
-// Equal reports whether two values are equal. Two absent values are.
+// Equal reports whether two values are equal. Two absent values are equal.
 func (v Value) Equal(w Value) bool { return v.Kind() == w.Kind() && v.Hash() == w.Hash() }
 
 // Same reports whether two values are equal, spelled alike, and hide the same repeated
@@ -313,8 +313,8 @@ func (s sums) member(name uint64, v sums, r repeats) sums {
 	return sums{s.value + mix(name, v.value+seeds.null), s.spelled + mix(name, v.spelled+seeds.null)}
 }
 
-// Remove removes the members and elements of a value for which gone returns true. Gone is
-// called with the path from the value, valid during the call, and with what is left of the
+// Remove removes the members and elements of a value for which gone returns true. It calls
+// gone with the path from the value, valid during the call, and with what is left of the
 // member or element. A removed element becomes null, so that the others keep their
 // indexes. The children of an opaque value are not visited. If names are given, only the
 // members of the value with these names are visited.

@@ -13,7 +13,7 @@ type Suite struct {
 	Cases []Case
 }
 
-// A Case is a test case. It passed if it neither failed nor was skipped. With Error it could not
+// A Case is a test case. It passed if it neither failed nor was skipped. If Error is set, it could not
 // be run.
 type Case struct {
 	Class   string   `xml:"classname,attr"`

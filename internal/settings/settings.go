@@ -1,4 +1,4 @@
-// Package settings has the flags that environment variables can set, too.
+// Package settings defines the flags that environment variables can set too.
 package settings
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
-// A Setting is a flag that can be set by an environment variable, too.
+// A Setting is a flag that an environment variable can set too.
 type Setting struct {
 	Flag  string
 	In    string // the commands that have it, "" for all
@@ -44,7 +44,7 @@ var All = []Setting{
 	{Flag: "name", In: "http", Usage: "another `host` name of the tap, with or without a port"},
 	{Flag: "header", In: "http", Usage: "header field to add to each request, as `'Name: value'`; the value is not recorded", Check: checkHeaders, Secret: true},
 	{Flag: "allow-origin", In: "http", Usage: "`origin` of web pages that are allowed with --header, such as http://localhost:6274"},
-	{Flag: "ca-file", In: "http", Usage: "PEM `file` of further certificates to trust", Check: checkFile},
+	{Flag: "ca-file", In: "http", Usage: "PEM `file` of additional certificates to trust", Check: checkFile},
 	{Flag: "tls-cert", In: "http", Usage: "PEM `file` of a certificate, to listen with TLS", Check: checkFile},
 	{Flag: "tls-key", In: "http", Usage: "PEM `file` of its key", Check: checkFile},
 	{Flag: "rewrite-auth", In: "http", Usage: "replace the server's URL with the tap's in OAuth metadata and challenges", Check: checkBool},
@@ -70,7 +70,7 @@ func Describe(flags *pflag.FlagSet) {
 }
 
 // Read sets the flags of a command from the environment, except those that the
-// command line sets. It ignores wrong variables, and returns their errors joined.
+// command line sets. It ignores invalid variables and returns their errors joined.
 func Read(env func(string) string, command string, flags *pflag.FlagSet) error {
 	var wrong []error
 	for i := range All {
@@ -86,7 +86,7 @@ func Read(env func(string) string, command string, flags *pflag.FlagSet) error {
 	return errors.Join(wrong...)
 }
 
-// Unknown returns the variables that begin as settings do and are not settings,
+// Unknown returns the variables that have the prefix of settings but are not settings,
 // each with the setting that was probably meant, "" if none is similar.
 func Unknown(environ []string) (names, near []string) {
 	var known []string
@@ -123,7 +123,7 @@ func (s *Setting) set(flag pflag.Value, value string) error {
 		return list.Replace(settingLines(value))
 	}
 	err := flag.Set(value)
-	if err != nil && s.Flag == "redact" { // anything but a clear no: secrets that are recorded cannot be taken back
+	if err != nil && s.Flag == "redact" { // when in doubt, redact: recorded secrets cannot be taken back
 		err = flag.Set("true")
 	}
 	return err

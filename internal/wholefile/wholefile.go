@@ -1,5 +1,5 @@
-// Package wholefile replaces files whole or not at all. The mode of a file stays, and so
-// does a symbolic link: the file that it leads to is replaced.
+// Package wholefile replaces files atomically. The mode of a file is kept, and so is a
+// symbolic link: the file that it leads to is replaced.
 package wholefile
 
 import (
@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Write writes a file. An existing pipe or device is written to as it is.
+// Write writes a file. An existing pipe or device is written to directly.
 func Write(name string, write func(io.Writer) error) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -44,7 +44,7 @@ func TempDir(name string) (string, error) {
 	return dir, err
 }
 
-// cannotMake returns the error for a file whose temporary one cannot be made. It names
+// cannotMake returns the error for a file whose temporary file cannot be created. It names
 // the file, not the temporary one.
 func cannotMake(name string, err error) error {
 	var path *fs.PathError

@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// Key is the key of pseudonyms: what a file holds, or a random one.
+// Key returns the key of pseudonyms: the content of a file, or a random key.
 func Key(file string) ([]byte, error) {
 	if file == "" {
 		key := make([]byte, 32)
@@ -36,8 +36,8 @@ func Key(file string) ([]byte, error) {
 	return key, nil
 }
 
-// Copy writes the redacted recording. It reads twice: a value named in one frame may
-// be unnamed in an earlier one.
+// Copy writes the redacted recording. It reads src twice: a value that has a name in one
+// frame may occur without it in an earlier one.
 func Copy(ctx context.Context, name string, src recording.Source, r *redact.Redactor) error {
 	c := redact.NewCopier(r)
 	info, err := pass(ctx, src, r, c)
@@ -105,28 +105,28 @@ func Report(l *term.Printer, found []redact.Finding, asJSON bool) error {
 	return l.Err
 }
 
-// Warn warns about rules that matched nothing, and about ordinary words that stay.
-func Warn(r *redact.Redactor, say func(string)) {
+// Warn warns about rules that matched nothing, and about ordinary words that are kept.
+func Warn(r *redact.Redactor, warn func(string)) {
 	for _, rule := range r.Unused() {
-		say("warning: --rule " + term.Quote(rule) + " matched nothing")
+		warn("warning: --rule " + term.Quote(rule) + " matched nothing")
 	}
 	kept := r.Kept()
 	for i, f := range kept {
 		if i == maxKeptWarnings {
-			say(fmt.Sprintf("warning: %d more values stay elsewhere", len(kept)-i))
+			warn(fmt.Sprintf("warning: %d more values are kept elsewhere", len(kept)-i))
 			break
 		}
-		say(fmt.Sprintf("warning: %s: the value at %s may be an ordinary word and stays elsewhere, first in frame %d", escape.String(f.Rule), escape.String(f.Where), f.First))
+		warn(fmt.Sprintf("warning: %s: the value at %s may be an ordinary word and is kept elsewhere, first in frame %d", escape.String(f.Rule), escape.String(f.Where), f.First))
 	}
 	if len(kept) > 0 {
-		say(`hint: --rule 'pattern:\bWORD\b' replaces a word everywhere`)
+		warn(`hint: --rule 'pattern:\bWORD\b' replaces a word everywhere`)
 	}
 }
 
-// maxKeptWarnings is the maximum number of warnings about words that stay.
+// maxKeptWarnings is the maximum number of warnings about words that are kept.
 const maxKeptWarnings = 20
 
-// Options reads the rules of a flag.
+// Options parses the rules of a flag.
 func Options(flag string, rules []string, emails bool) (redact.Options, error) {
 	opt := redact.Options{Emails: emails}
 	for _, text := range rules {

@@ -10,12 +10,12 @@ import (
 //go:embed testdata/masking.txt
 var maskingCorpus string
 
-// maxMissed is how many places of the corpus may reach the disk, and maxFalse how many
-// harmless ones may be masked.
+// maxMissed is the number of places of the corpus that may reach the disk, and maxFalse the
+// number of harmless ones that may be masked.
 const maxMissed, maxFalse = 4, 0
 
-// Credentials do not reach the disk, wherever a client or a server puts them: the places
-// of the corpus are those that servers of MCP and their services use.
+// Credentials do not reach the disk, wherever a client or a server puts them: the places of
+// the corpus are those that MCP servers and their services use.
 func TestMaskingMissesNoCommonCredential(t *testing.T) {
 	const secret = "planted-value"
 	m := testMasker()
@@ -61,7 +61,7 @@ func TestMaskingMissesNoCommonCredential(t *testing.T) {
 		}
 		if places++; out == in || strings.Contains(out, secret) {
 			missed++
-			t.Logf("%s %s stays", kind, name)
+			t.Logf("%s %s is kept", kind, name)
 		}
 	}
 	t.Logf("%d of %d places with a credential are missed, %d of %d harmless ones masked", missed, places, masked, harmless)

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/redact"
 )
 
-// A fieldRule says what of a header field is secret.
+// A fieldRule determines which part of a header field is secret.
 type fieldRule uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 	fieldScheme              // what follows the authentication scheme
 	fieldCookies             // the values of cookies
 	fieldSetCookie           // the value of one cookie, not its attributes
-	fieldURL                 // what is secret of a URL
-	fieldLinks               // what is secret of URLs in angle brackets
+	fieldURL                 // the secret parts of a URL
+	fieldLinks               // the secret parts of URLs in angle brackets
 	fieldProtocols           // those in a list that are too long for a name, or look random
 )
 
@@ -117,8 +117,8 @@ func notOfScheme(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '-' && r != '_'
 }
 
-// credentials masks what follows an authentication scheme. Of those of Basic the
-// password is known too (RFC 7617).
+// credentials masks what follows an authentication scheme. For Basic (RFC 7617) it also
+// adds the password to the known values.
 func (m *Masker) credentials(scheme, value string) string {
 	if strings.EqualFold(scheme, "basic") {
 		if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
@@ -143,7 +143,7 @@ func (m *Masker) protocols(list string) string {
 	return strings.Join(names, ",")
 }
 
-// links masks the URLs of a Link field, which stand in angle brackets (RFC 8288).
+// links masks the URLs of a Link field, which are in angle brackets (RFC 8288).
 func (m *Masker) links(value string) string {
 	var b strings.Builder
 	for {
@@ -163,7 +163,7 @@ func (m *Masker) links(value string) string {
 	}
 }
 
-// cookie masks the value of name=value. What has no name is a value.
+// cookie masks the value of name=value. A pair without a name is a value.
 func (m *Masker) cookie(pair string) string {
 	name, value, ok := strings.Cut(pair, "=")
 	if !ok {

@@ -30,8 +30,8 @@ func (k *kept) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) { k.add
 // Event implements [tap.Recorder].
 func (k *kept) Event(_ uint64, e tap.Event) { k.add(string(e.Encode())) }
 
-// The Masker does not see the fields that the tap adds itself, so it keeps their values
-// however many others it learns.
+// The Masker does not see the fields that the tap adds itself, so it never forgets their
+// values, however many others it learns.
 func TestKnownFieldsAreNotForgotten(t *testing.T) {
 	var got kept
 	m := NewMasker([]byte("a key"), [][2]string{{"Authorization", "Bearer s3cret-of-the-tap"}}, &got)
@@ -57,7 +57,7 @@ func TestUndecodedFromTheStart(t *testing.T) {
 	}
 }
 
-// Some servers call their tokens text.
+// Some servers send tokens as text.
 func TestTokensAsText(t *testing.T) {
 	for _, media := range []string{"text/plain", "text/json; charset=utf-8", ""} {
 		var got kept

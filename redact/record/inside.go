@@ -12,10 +12,10 @@ import (
 
 const (
 	maxInside = 64 // maximum number of secrets inside a value
-	maxNested = 3  // maximum depth of values inside of others
+	maxNested = 3  // maximum depth of nested values
 )
 
-// A part is a secret inside a masked value. Certain is that of [redact.Values.With].
+// A part is a secret inside a masked value. certain is as in [redact.Values.With].
 type part struct {
 	text    string
 	certain bool

@@ -55,7 +55,7 @@ func TestSecretsInsideMaskedValues(t *testing.T) {
 	}
 }
 
-// What is harmless inside a masked value stays elsewhere, and JSON stays valid.
+// Harmless parts of a masked value are kept in other places, and JSON stays valid.
 func TestHarmlessInsideMaskedValues(t *testing.T) {
 	for _, c := range []struct{ target, name, value, body string }{
 		{target: "/mcp?config=%7B%22debug%22%3Atrue%7D", body: `{"structuredContent":{"debug":true}}`},

@@ -28,13 +28,13 @@ type Masker struct {
 	next    tap.Recorder
 	macs    sync.Pool
 	repeats repeats
-	// values are what was masked. Mu is held to add one, and for open.
+	// values are the masked values. mu is held to add one, and for open.
 	values atomic.Pointer[redact.Values]
 	mu     sync.Mutex
 	open   map[uint64]*masked
 }
 
-// NewMasker returns a Masker in front of another recorder. Key is that of the
+// NewMasker returns a Masker in front of another recorder. key is the key of the
 // pseudonyms. The values of the fields in known are masked wherever they occur.
 func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
 	m := &Masker{next: next, open: map[uint64]*masked{}}
@@ -109,12 +109,12 @@ type masked struct {
 type maskedLane struct {
 	media string // of its body
 	coded bool   // its head names a content coding
-	begun bool   // the first piece came
+	begun bool   // the first piece has arrived
 	mask  func([]byte) ([]byte, []string)
 	// endpoint reports that the next event may be the endpoint event of HTTP+SSE,
 	// which is the first that has anything but comments.
 	endpoint bool
-	held     []byte // of the frame in work
+	held     []byte // of the current frame
 	over     bool   // nothing more is recorded
 	names    []string
 	notes    []string

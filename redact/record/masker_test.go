@@ -95,7 +95,7 @@ func TestMaskedURLs(t *testing.T) {
 	}
 }
 
-// The body of an endpoint of OAuth that does not say of which type it is.
+// The body of an OAuth endpoint without a media type.
 func TestMaskedUnnamed(t *testing.T) {
 	m := testMasker()
 	for raw, want := range map[string]string{
@@ -138,7 +138,7 @@ func TestMaskedJSON(t *testing.T) {
 	}
 }
 
-// A secret is found wherever it stands in a document, and the document stays one.
+// A secret is found wherever it is in a document, and the document stays valid.
 func FuzzMaskJSON(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"access_token":"$"}]}`, `{"refresh_token":{"a":"$"}}`, `{"x":"y"`} {
 		f.Add(s, "abcdef")

@@ -183,7 +183,7 @@ func (m *Masker) unnamed(p []byte) (masked []byte, names []string) {
 func (m *Masker) named(name, value string) string { return m.known(value, isCertain(name)) }
 
 // isCertain reports whether the value of a secret name is only a credential. Values that are
-// secret only in OAuth may be other things elsewhere, and session ids may be words.
+// secret only in OAuth may mean other things in other places, and session ids may be words.
 func isCertain(name string) bool {
 	return redact.SecretName(name) && !strings.Contains(strings.ToLower(name), "session")
 }

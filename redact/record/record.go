@@ -18,7 +18,7 @@ import (
 )
 
 // MaxFrame is the maximum number of bytes of an incomplete frame that are held, and
-// MaxHeld that of the frames of all streams together.
+// MaxHeld the maximum for all streams together.
 const (
 	MaxFrame = 16 << 20
 	MaxHeld  = 64 << 20

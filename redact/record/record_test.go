@@ -63,8 +63,8 @@ func frames(t *testing.T, path string) (list []tap.Frame) {
 	return list
 }
 
-// Neither the recording nor its queue ever holds the secret, whatever the pieces
-// are in which it arrives; what is forwarded does.
+// Neither the recording nor its queue ever holds the secret, in whatever pieces it
+// arrives; the forwarded bytes do.
 func TestSecretsNeverReachTheDisk(t *testing.T) {
 	lines := fmt.Sprintf("{\"id\":1,\"method\":\"x\",\"params\":{\"password\":%q}}\nplain %s\nno end token=%s", secret, secret, secret)
 	for _, size := range []int{1, 7, 1 << 20} {
@@ -76,7 +76,7 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 			t.Errorf("forwarded %q", got)
 		}
 		pump(r, tap.Stderr, "PASSWORD="+secret+"\n", size)
-		live := onDisk(t, dir) // the queue is there now
+		live := onDisk(t, dir) // includes the queue
 		r.Chunk(tap.ToServer, nil)
 		r.Chunk(tap.Stderr, nil)
 		st.Close()
@@ -95,9 +95,9 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 	}
 }
 
-// Without redaction the secret is found where the test above looks for it. It comes in
-// one piece: a commit may fall between two, which are apart then.
-func TestTheDiskIsLookedAt(t *testing.T) {
+// Without redaction the secret is found where the test above looks for it. It arrives in
+// one piece, as a commit may separate two.
+func TestSecretReachesTheDiskUnredacted(t *testing.T) {
 	dir := t.TempDir()
 	st := store.Create(dir, tap.Header{Label: "t", Transport: "stdio"}, store.Options{})
 	pump(st, tap.ToServer, "token="+secret+"\n", 1<<20)
@@ -108,7 +108,7 @@ func TestTheDiskIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestOfALineThatIsTooLong(t *testing.T) {
+func TestTooLongLine(t *testing.T) {
 	dir := t.TempDir()
 	st := store.Create(dir, tap.Header{Label: "t", Transport: "stdio"}, store.Options{})
 	r := New(redactor(), st)
@@ -156,7 +156,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// The frames of many streams that are not whole share what may be held.
+// The incomplete frames of many streams share one memory limit.
 func TestStreamsShareTheirMemory(t *testing.T) {
 	got := map[uint64]int{}
 	r := New(redact.New(redact.Options{}), pieces(func(exchange uint64, p []byte) { got[exchange] = len(p) }))

@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// A Completion is one way to go on with a query.
+// A Completion is one way to continue a query.
 type Completion struct {
 	// From and To are the range of bytes of the query that Text replaces.
 	From, To int
@@ -67,9 +67,9 @@ func lastTerm(query string) (t term, open int) {
 	}
 }
 
-// Suggest returns a correction of a query that matched nothing: the first value of a key, such
-// as a tool, that a recording does not have but for a typing error, as a term. It is "" if there
-// is none.
+// Suggest returns a correction for a query that matched nothing: a term that corrects the
+// first value, such as a tool, that is a typo of one in the recording. It is "" if there is
+// none.
 func Suggest(query string, seen Seen) string {
 	for t := range terms(query) {
 		if t.key.seen == nil {
@@ -94,7 +94,7 @@ func Suggest(query string, seen Seen) string {
 	return ""
 }
 
-// Values returns the values of a key in a query that are neither patterns nor have a *.
+// Values returns the values of a key in a query that are not patterns and have no *.
 func Values(query, key string) (all []string) {
 	for t := range terms(query) {
 		for _, v := range t.values {
@@ -149,7 +149,7 @@ func (c *completer) keys(from int) {
 }
 
 // values completes a value of a key. Words and values that begin with the text come
-// before those that have another name or contain it.
+// before those that have it as another name or contain it.
 func (c *completer) values(k *key, v *value) {
 	whole := parser{q: c.query, i: v.from, open: c.open}
 	to := c.cursor

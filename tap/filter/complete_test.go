@@ -15,8 +15,8 @@ var seen = Seen{
 	Revisions: []string{"2025-06-18"},
 }
 
-// TestComplete is a table of queries with the cursor at the bar, and of what
-// they become.
+// TestComplete is a table of queries, with the cursor at the bar, and their
+// completions.
 func TestComplete(t *testing.T) {
 	for _, c := range []struct{ at, want string }{
 		{"me|", "method:|"},
@@ -81,7 +81,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompleteWithoutRecording offers what the protocol has.
+// TestCompleteWithoutRecording completes words of the protocol.
 func TestCompleteWithoutRecording(t *testing.T) {
 	for q, want := range map[string]string{"method:resources/te": "resources/templates/list", "rev:2026": "2026-07-28"} {
 		if got := Complete(q, len(q), Seen{}); len(got) != 1 || got[0].Text != want {
@@ -95,7 +95,7 @@ func TestCompleteWithoutRecording(t *testing.T) {
 	}
 }
 
-// TestCompletionsAreQueries: what a value is completed to means that value.
+// TestCompletionsAreQueries checks that a completion matches the completed value.
 func TestCompletionsAreQueries(t *testing.T) {
 	for _, o := range Complete("tool:", 5, seen) {
 		f := mustParse(t, "tool:"+o.Text)

@@ -32,9 +32,9 @@
 // the expression has (?i). It matches anywhere unless it has ^ and $, which in a
 // payload match at the ends of lines.
 //
-// A key is letters before a colon, in any case. Unknown keys are an error, so that
-// a typing error does not become a search; except in http://host, C:\path and
-// std::string. Names with other characters (12:30, Content-Type:) are text.
+// A key is letters before a colon, in any case. An unknown key is an error, so that
+// a typo does not become a search, except in http://host, C:\path and std::string.
+// Names with other characters (12:30, Content-Type:) are text.
 //
 // # Fields
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// TestErrors is the table of queries that are wrong.
+// TestErrors is the table of invalid queries.
 func TestErrors(t *testing.T) {
 	lines := strings.Split(readFile(t, "testdata/errors.txt"), "\n")
 	tried := 0
@@ -45,7 +45,7 @@ func parseError(t *testing.T, q string) *Error {
 	return e
 }
 
-// TestErrorsBeyondText has the queries that no text file can hold.
+// TestErrorsBeyondText has invalid queries that a text file cannot hold.
 func TestErrorsBeyondText(t *testing.T) {
 	for _, c := range []struct{ name, query, want, caret string }{
 		{"control characters", "\x1b[2Jfoo:", "", ""},
@@ -93,8 +93,7 @@ func TestErrorsBeyondText(t *testing.T) {
 	}
 }
 
-// checkError fails if an error could do something to a terminal, or says
-// nothing.
+// checkError fails if an error could affect a terminal, or has no text.
 func checkError(t *testing.T, e *Error) {
 	t.Helper()
 	if e.Pos < 0 || e.Len < 0 || e.Pos+e.Len > len(e.Query) {
@@ -106,10 +105,10 @@ func checkError(t *testing.T, e *Error) {
 	}
 	for _, s := range append(lines, e.Error()) {
 		if !escape.Clean(s) {
-			t.Errorf("%q: %q has what a terminal must not get", e.Query, s)
+			t.Errorf("%q: %q is unsafe on a terminal", e.Query, s)
 		}
 	}
 	if e.Problem == "" {
-		t.Errorf("%q: an error without words", e.Query)
+		t.Errorf("%q: an error without text", e.Query)
 	}
 }

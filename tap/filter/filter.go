@@ -39,8 +39,8 @@ func (f *Filter) NeedsPayload(it *Item) bool {
 	return len(f.texts) > 0 && f.root.eval(it, nil, false) == unknown
 }
 
-// MatchAny reports whether the filter matches one of the items of a frame. The
-// payload of the frame is searched once at most, and only if it decides.
+// MatchAny reports whether the filter matches any of the items of a frame. The
+// payload of the frame is searched at most once, and only if it decides.
 func (f *Filter) MatchAny(items []Item) bool {
 	var found Found
 	searched := false
@@ -67,8 +67,8 @@ func (f *Filter) String() string {
 	return f.root.String()
 }
 
-// Needs is a set of the parts of an [Item] that take more than the frame and those
-// before it to know.
+// Needs is a set of the parts of an [Item] that the frame and those before it do not
+// determine.
 type Needs uint8
 
 const (
@@ -77,8 +77,8 @@ const (
 	// NeedFuture is what the frames after it determine: whether a request is
 	// pending or was cancelled. It is not known while following a live recording.
 	NeedFuture
-	// NeedWait is Latency of a request without a response. Following a live recording, only
-	// responses have it.
+	// NeedWait is Latency of a request without a response. While following a live recording,
+	// only responses have it.
 	NeedWait
 	// NeedSession is Session and Revision.
 	NeedSession
@@ -90,7 +90,7 @@ const (
 func (m Needs) Has(n Needs) bool { return m&n == n }
 
 // An Item is what a filter matches: a frame, one message of a batch, or a call.
-// Of the parts that [Needs] names a filter reads those that it needs.
+// A filter reads the parts that [Needs] names only if it needs them.
 type Item struct {
 	// Frame must not be nil. [Filter.MatchAny] searches its Raw.
 	Frame *tap.Frame
@@ -101,7 +101,7 @@ type Item struct {
 	// body, bytes, ping, pong, close, event, priming, comment or endpoint. It is
 	// "" for all others.
 	Sort string
-	// Method is the method; of a response, that of its request.
+	// Method is the method, for a response the method of its request.
 	Method string
 	// Tool, Prompt and URI are the subject of a request and of its response.
 	Tool, Prompt, URI string
@@ -114,7 +114,7 @@ type Item struct {
 	Answered bool
 	// Is has the words of is: that apply, except slow and truncated.
 	Is Is
-	// Session is the number of the session, Revision that of the protocol.
+	// Session is the number of the session, Revision the protocol revision.
 	Session, Revision string
 	// Status is the HTTP status, 0 if there is none.
 	Status int

@@ -40,7 +40,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestNeedsPayload: a payload is searched only if the fields do not decide.
+// TestNeedsPayload checks that a payload is searched only if the fields do not decide.
 func TestNeedsPayload(t *testing.T) {
 	it := &Item{Frame: &tap.Frame{Seq: 1}}
 	for q, want := range map[string]answer{
@@ -58,7 +58,7 @@ func TestNeedsPayload(t *testing.T) {
 	}
 }
 
-// TestFound: what several payloads hold adds up, however many terms there are.
+// TestFound checks that results of several payloads add up, however many terms there are.
 func TestFound(t *testing.T) {
 	var words []string
 	for i := range 200 {
@@ -85,7 +85,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestMatchAny: the items of a frame share its payload.
+// TestMatchAny checks that the items of a frame share its payload.
 func TestMatchAny(t *testing.T) {
 	frame := &tap.Frame{Raw: []byte(`[{"a":"needle"},{"b":1}]`)}
 	all := []Item{{Frame: frame, Method: "ping"}, {Frame: frame, Method: "tools/call", Is: IsError}}
@@ -115,7 +115,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestString has the one spelling of queries.
+// TestString checks the canonical form of queries.
 func TestString(t *testing.T) {
 	for q, want := range map[string]string{
 		"":                              "",
@@ -141,7 +141,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestLongFields: hostile fields are read once.
+// TestLongFields checks that hostile fields are read once.
 func TestLongFields(t *testing.T) {
 	long := strings.Repeat("a", 1<<18)
 	for q, want := range map[string]bool{
@@ -164,8 +164,8 @@ func TestLongFields(t *testing.T) {
 	}
 }
 
-// TestEveryEventIsAKind reads the events of package tap from its source: one
-// that was added there has to be added to the words of kind:.
+// TestEveryEventIsAKind reads the events of package tap from its source: a new event
+// must be added to the words of kind:.
 func TestEveryEventIsAKind(t *testing.T) {
 	f, err := goparser.ParseFile(token.NewFileSet(), "../event.go", nil, 0)
 	if err != nil {
@@ -184,7 +184,7 @@ func TestEveryEventIsAKind(t *testing.T) {
 		events++
 		name, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 		if !slices.Contains(known, name) || (name == "request" || name == "response") && !slices.Contains(known, "http_"+name) {
-			t.Errorf("kind: does not know the event %s: add it to kindWords", name)
+			t.Errorf("kind: lacks the event %s: add it to kindWords", name)
 		}
 		return true
 	})
@@ -193,12 +193,12 @@ func TestEveryEventIsAKind(t *testing.T) {
 	}
 	for k := jsonrpc.Kind(0); k < jsonrpc.Kinds; k++ {
 		if !slices.Contains(known, k.String()) {
-			t.Errorf("kind: does not know %s", k)
+			t.Errorf("kind: lacks %s", k)
 		}
 	}
 	for l := tap.Lane(0); l < tap.Lanes; l++ {
 		if !slices.ContainsFunc(dirWords, func(w word) bool { return w.name == l.String() }) {
-			t.Errorf("dir: does not know %s", l)
+			t.Errorf("dir: lacks %s", l)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestHelp(t *testing.T) {
 					t.Errorf("%s: %v", e, err)
 				}
 				if k := strings.TrimSuffix(l.Form, ":"); k != l.Form && k != "key" && !strings.Contains(e, l.Form) {
-					t.Errorf("%s: the example %s does without", l.Form, e)
+					t.Errorf("%s: the example %s does not use it", l.Form, e)
 				}
 			}
 		}
@@ -239,8 +239,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// FuzzParse tries any query: nothing panics, errors are fit to be shown, and
-// what a filter writes means the same.
+// FuzzParse tries any query: nothing panics, errors can be shown, and the canonical
+// form of a filter means the same.
 func FuzzParse(f *testing.F) {
 	qs, _ := queries(f)
 	for _, q := range qs {

@@ -191,7 +191,7 @@ var kindWords = []word{
 	ofEvent(tap.EventGap, tap.EventGap, "frames were not recorded"),
 	ofEvent(tap.EventConnect, tap.EventConnect, "a client connected", "connected"),
 	ofEvent(tap.EventDisconnect, tap.EventDisconnect, "a client disconnected", "closed", "disconnected"),
-	// These two are not what a request and a response are in JSON-RPC.
+	// Not request and response, which mean JSON-RPC messages.
 	ofEvent("http_request", tap.EventRequest, "the header of an HTTP request", "http_req"),
 	ofEvent("http_response", tap.EventResponse, "the header of an HTTP response", "http_res"),
 	ofEvent(tap.EventRewrite, tap.EventRewrite, "the tap changed forwarded bytes", "rewritten"),
@@ -245,7 +245,7 @@ func thatIs(is Is, name, help string, also ...string) word {
 	return word{name: name, also: also, help: help, test: func(it *Item) bool { return it.Is&is != 0 }}
 }
 
-// later returns a word for what the frames after an item determine.
+// later returns a word whose meaning depends on the frames after an item.
 func later(w word) word {
 	w.needs = NeedFuture
 	return w

@@ -13,7 +13,7 @@ import (
 // A unit is how the numbers of a key are written.
 type unit struct {
 	parse func(string) (n uint64, ok bool)
-	// name is that of such a number, and help how to write one, for errors.
+	// name is the name of such a number in errors, and help explains how to write one.
 	name, help string
 	// measured is set if equality is of no use, so that a comparison is required.
 	measured bool
@@ -28,7 +28,7 @@ var counts = unit{
 	},
 }
 
-// statuses are those of HTTP (RFC 9110, section 15).
+// statuses are HTTP statuses (RFC 9110, section 15).
 var statuses = unit{
 	name: "HTTP status", help: "write three digits, as in 404, or 4xx for 400 to 499",
 	parse: func(s string) (uint64, bool) {

@@ -62,7 +62,7 @@ func (p *parser) all() (*node, *Error) {
 	}
 }
 
-// one reads a term or a group, and what negates it.
+// one reads a term or a group with its negations.
 func (p *parser) one() (*node, *Error) {
 	negated := false
 	for p.skipSpace(); p.operator() == "NOT"; p.skipSpace() {
@@ -89,7 +89,7 @@ func (p *parser) one() (*node, *Error) {
 	return n, err
 }
 
-// misplaced returns the error for what cannot begin a term.
+// misplaced returns the error for text that cannot begin a term.
 func (p *parser) misplaced() *Error {
 	asText := func(op string) string { return `as text: "` + strings.ToLower(op) + `"` }
 	if op := p.operator(); op != "" {
@@ -229,7 +229,7 @@ const (
 	yes     answer = 1
 )
 
-// eval evaluates a node. What the payload decides is unknown unless searched is
+// eval evaluates a node. Nodes that the payload decides are unknown unless searched is
 // set.
 func (n *node) eval(it *Item, found Found, searched bool) answer {
 	ok := false

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// This is the search of a payload once more, slow and plain: the views are made
-// as a whole, folded as a whole, and searched by trying each place.
+// This is a slow and simple reference implementation of the search of a payload: each
+// view is built and folded as a whole, and searched by trying each position.
 
 // slowFound reports whether a text, in which a star stands for anything if it
 // is a glob, is found in any view of a payload.
@@ -42,8 +42,8 @@ func slowInOrder(parts []string, folded []rune) bool {
 	return true
 }
 
-// slowFold makes the smallest of the characters that differ by case only of
-// each. What is no UTF-8 equals nothing in a query.
+// slowFold replaces each character by the smallest of those that differ only by case.
+// Invalid UTF-8 equals nothing in a query.
 func slowFold(s string) (folded []rune) {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -83,7 +83,7 @@ func slowUnescape(s string) string {
 	return b.String()
 }
 
-// slowEscape reads the escape that s begins with, of n bytes, 0 if it is none.
+// slowEscape reads the escape that s begins with; n is its length, 0 if there is none.
 func slowEscape(s string) (r rune, n int) {
 	if len(s) < 2 || s[0] != '\\' {
 		return 0, 0

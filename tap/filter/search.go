@@ -90,7 +90,7 @@ func (f *Filter) Search(payload []byte) (found Found) {
 // folded texts between the stars; they may be empty.
 type glob [][]byte
 
-// newGlob returns the glob of a value. The stars of a quoted value are characters.
+// newGlob returns the glob of a value. Stars in a quoted value are literal.
 func newGlob(v *value) (g glob) {
 	parts := []string{v.text}
 	if v.form == bare {
@@ -102,7 +102,7 @@ func newGlob(v *value) (g glob) {
 	return g
 }
 
-// within reports whether a folded text contains the glob.
+// within reports whether the glob matches a part of a folded text.
 func (g glob) within(folded []byte) bool {
 	for _, part := range g {
 		i := bytes.Index(folded, part)
@@ -114,7 +114,7 @@ func (g glob) within(folded []byte) bool {
 	return true
 }
 
-// is reports whether the glob is a folded text from its beginning to its end.
+// is reports whether the glob matches all of a folded text.
 func (g glob) is(folded []byte) bool {
 	last := len(g) - 1
 	if last == 0 {
@@ -125,9 +125,9 @@ func (g glob) is(folded []byte) bool {
 		g[1:last].within(folded[len(g[0]):n])
 }
 
-// fold replaces each character by the smallest of those that differ from it by case only,
+// fold replaces each character by the smallest of those that differ from it only by case,
 // and letters of ASCII by lower case, so that folded texts are equal if [strings.EqualFold]
-// reports that the texts are. Bytes that are not UTF-8 stay as they are.
+// reports that the texts are. Bytes that are not UTF-8 are unchanged.
 func fold(b []byte) []byte {
 	folded := make([]byte, 0, len(b))
 	for i := 0; i < len(b); {
@@ -160,7 +160,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// unescape replaces the escapes of JSON strings. What is not an escape stays as it is.
+// unescape replaces the escapes of JSON strings. Everything else is unchanged.
 func unescape(b []byte) []byte {
 	var text []byte
 	for {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestUnescape goes through what an escape can be.
+// TestUnescape tries all kinds of escapes.
 func TestUnescape(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{``, ``},
@@ -47,7 +47,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// TestFold compares what equals what with strings.EqualFold.
+// TestFold compares fold with strings.EqualFold.
 func TestFold(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		least := r
@@ -69,7 +69,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// texts are needles and payloads whose every pair is tried.
+// texts are needles and payloads, all pairs of which are tried.
 var texts = []string{
 	"a", "A", "ab", "aab", "aaab", "abab", "abcabd", "ABCABD", "b*a", "k", "\u212a", "s", "ſ", "ß", "ẞ", "σς", "Σ", "é", "É", "e\u0301",
 	"天気", "天*報", "😀", "\ufffd", "\\", `\\`, `\n`, "\n", "n", `"`, `\"`, `u00e9`, "İ", "ı", "i", "Ⱥ", "ⱥ", "ⱥb", "ǅ", "ab\ncd", "\x00",
@@ -84,7 +84,7 @@ var payloads = []string{
 	strings.Repeat(`\u0061`, 300) + "b", "\xe2\x84", "\xe2\x84\xaa", "\xe2\x84K", `\u12`, `\u12` + "a", `a\u00`,
 }
 
-// textFilter is a filter for one text, in which a star stands for anything.
+// textFilter returns a filter for one text, in which a star matches anything.
 func textFilter(text string) *Filter {
 	f := &Filter{root: &node{op: opPayload}}
 	f.texts = []payloadText{{glob: newGlob(&value{text: text})}}
@@ -107,7 +107,7 @@ func TestSearchAgreesWithReference(t *testing.T) {
 	}
 }
 
-// TestRandomSearch has few letters, so that much nearly matches.
+// TestRandomSearch uses few letters, so that there are many near matches.
 func TestRandomSearch(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func(from []string, n int) string {
@@ -130,7 +130,7 @@ func TestRandomSearch(t *testing.T) {
 		}
 	}
 	if found < 2000 || found > 18000 {
-		t.Errorf("found %d of 20000: the texts are badly chosen", found)
+		t.Errorf("found %d of 20000: the texts are not representative", found)
 	}
 }
 
@@ -173,8 +173,8 @@ func TestLargePayload(t *testing.T) {
 	}
 }
 
-// TestRegexpBytes: bytes that are not text do not keep an expression from
-// matching what is around them.
+// TestRegexpBytes checks that bytes that are not text do not prevent an expression from
+// matching the text around them.
 func TestRegexpBytes(t *testing.T) {
 	raw := []byte("\xff\xfe{\"a\":\"\xc3x\"}\x00tail")
 	for q, want := range map[string]bool{`/\x00tail/`: true, `/"a":".x"/`: true, "/\ufffd{/": true, "tail": true, "x\"": true, `"a\":\""`: true, `/\\/`: false} {
@@ -190,7 +190,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(texts[i%len(texts)], p)
 	}
 	f.Fuzz(func(t *testing.T, text, payload string) {
-		if !utf8.ValidString(text) || len(text)*len(payload) > 1<<16 { // as the other is slow
+		if !utf8.ValidString(text) || len(text)*len(payload) > 1<<16 { // the reference is slow
 			return
 		}
 		want := slowFound(text, true, payload)

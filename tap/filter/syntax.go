@@ -76,7 +76,7 @@ func (p *parser) operator() string {
 	return ""
 }
 
-// term reads a term. With an error it returns what it has read of it.
+// term reads a term. On error it returns the part that it has read.
 func (p *parser) term() (t term, err *Error) {
 	t.from = p.i
 	if t.name = keyName(p.q[p.i:]); t.name != "" {

@@ -106,7 +106,7 @@ func (it *Item) set(name, v string) (err error) {
 
 // queries reads testdata/queries.txt: what the queries are, and what they
 // match. A query may take several lines.
-func queries(t testing.TB) (qs, wants []string) {
+func queries(t testing.TB) (qs, results []string) {
 	t.Helper()
 	pending := ""
 	for _, line := range strings.Split(readFile(t, "testdata/queries.txt"), "\n") {
@@ -118,10 +118,10 @@ func queries(t testing.TB) (qs, wants []string) {
 			pending += line + "\n"
 			continue
 		}
-		qs, wants = append(qs, pending+strings.TrimRight(q, " ")), append(wants, want)
+		qs, results = append(qs, pending+strings.TrimRight(q, " ")), append(results, want)
 		pending = ""
 	}
-	return qs, wants
+	return qs, results
 }
 
 func mustParse(t testing.TB, q string) *Filter {
@@ -133,13 +133,13 @@ func mustParse(t testing.TB, q string) *Filter {
 	return f
 }
 
-// matches applies a filter as its callers do.
+// matches applies a filter as callers do.
 func matches(t testing.TB, f *Filter, it *Item) bool {
 	t.Helper()
 	all := f.Search(it.Frame.Raw)
 	ok := f.Match(it, all)
 	if f.MatchAny([]Item{*it}) != ok {
-		t.Errorf("%s: the payload decides on frame %d after all", f, it.Frame.Seq)
+		t.Errorf("%s: NeedsPayload is false, but the payload decides on frame %d", f, it.Frame.Seq)
 	}
 	return ok
 }
@@ -163,15 +163,15 @@ func matching(t testing.TB, f *Filter, all []*Item) string {
 // TestQueries is the table of queries and frames.
 func TestQueries(t *testing.T) {
 	all := items(t)
-	qs, wants := queries(t)
+	qs, results := queries(t)
 	for i, q := range qs {
 		f, err := Parse(q)
 		if err != nil {
 			t.Errorf("%s: %v", q, err)
 			continue
 		}
-		if got := matching(t, f, all); got != wants[i] {
-			t.Errorf("%s\n got %s\nwant %s", q, got, wants[i])
+		if got := matching(t, f, all); got != results[i] {
+			t.Errorf("%s\n got %s\nwant %s", q, got, results[i])
 		}
 	}
 }
@@ -193,15 +193,15 @@ func TestNegated(t *testing.T) {
 	}
 }
 
-// TestStringMeansTheSame reads what a filter writes.
+// TestStringMeansTheSame parses the canonical form of filters.
 func TestStringMeansTheSame(t *testing.T) {
 	all := items(t)
-	qs, wants := queries(t)
+	qs, results := queries(t)
 	for i, q := range qs {
 		once := mustParse(t, q).String()
 		f := mustParse(t, once)
-		if got := matching(t, f, all); got != wants[i] {
-			t.Errorf("%s became %s\n got %s\nwant %s", q, once, got, wants[i])
+		if got := matching(t, f, all); got != results[i] {
+			t.Errorf("%s became %s\n got %s\nwant %s", q, once, got, results[i])
 		}
 		if twice := f.String(); twice != once {
 			t.Errorf("%s became %s, then %s", q, once, twice)

@@ -37,7 +37,7 @@ func BenchmarkPeekFrame(b *testing.B) {
 	}
 }
 
-// Checking that a frame is JSON takes a part of the time that a library needs for it.
+// Checking that a frame is JSON takes a fraction of the time that a library needs.
 func BenchmarkValid(b *testing.B) {
 	for name, text := range map[string]string{
 		"text":  `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("Partly cloudy, wind from the south-west.", 100) + `"}]}}`,

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Words of any length and spelling are the same only when they are equal.
+// Keys of values of any length and spelling are the same only if the values are equal.
 func TestKeys(t *testing.T) {
 	long := strings.Repeat("a", MaxWord+10)
 	same := [][]string{
@@ -32,9 +32,9 @@ func TestKeys(t *testing.T) {
 		for _, s := range spellings {
 			key := string(AppendKey(nil, Value(s)))
 			if j, ok := keys[key]; ok && j != i {
-				t.Errorf("%.40s is taken for %.40s", s, same[j][0])
+				t.Errorf("%.40s has the key of %.40s", s, same[j][0])
 			} else if !ok && s != spellings[0] {
-				t.Errorf("%.40s is not taken for %.40s", s, spellings[0])
+				t.Errorf("%.40s does not have the key of %.40s", s, spellings[0])
 			}
 			keys[key] = i
 			if len(key) > 2*keySize {

@@ -1,6 +1,6 @@
 // Package jsonrpc reads JSON-RPC messages from frames. It is the only reader of them:
 // [PeekFrame] takes any bytes and returns the message, or the reason why they are not
-// one. Only what a list shows is decoded, and no number goes through a float.
+// one. Only what a list shows is decoded, and no number is converted to a float.
 //
 // It also has the vocabulary of the protocol: methods ([Methods]), revisions
 // ([Revisions]), and what a message is about ([Subject]).
@@ -59,7 +59,7 @@ type Message struct {
 	// Long reports that the id or the method is longer than [MaxWord].
 	Long bool
 	// Unread reports that the frame is too large to be loaded, so the message was read
-	// from its beginning. What follows, often the id, is not known.
+	// from its beginning. The rest, which often has the id, is not known.
 	Unread bool
 	// Batch holds the elements of a batch, at most [MaxBatch].
 	Batch []Message
@@ -92,7 +92,7 @@ func (m *Message) Failures() (errors, invalid uint64) {
 	return errors, invalid
 }
 
-// IsFailure reports whether the message is a failure by itself: an error response,
+// IsFailure reports whether the message itself is a failure: an error response,
 // a result with isError, or a frame that is not a message.
 func (m *Message) IsFailure() bool {
 	return m.Kind == ErrorResponse || m.Kind == Invalid || m.Kind == Response && m.IsError

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// peekCases are frames with what a peek makes of them: kind, id, method, then
-// what else is worth naming. They are also the seeds of the fuzz tests.
+// peekCases are frames with the results of Peek: kind, id, method, then anything
+// notable. They are also the seeds of the fuzz tests.
 var peekCases = []struct{ raw, want string }{
 	// Plain messages, in the orders in which the SDKs write them.
 	{`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n", `request 1 ping`},
@@ -36,7 +36,7 @@ var peekCases = []struct{ raw, want string }{
 	{`{"jsonrpc":"2.0","id":1,"isError":true,"result":{"a":{"isError":true},"b":[{"isError":true}]}}`, `response 1 `},
 	{`{"jsonrpc":"2.0","id":1,"result":{"isError":"true"}}`, `response 1 `},
 	{`{"jsonrpc":"2.0","id":1,"result":{"a":{},"isError":true},"params":{"isError":false}}`, `response 1  isError`},
-	// Odd, but what it is remains clear.
+	// Odd, but unambiguous.
 	{`{"id":1,"method":"a"}`, `request 1 a (no jsonrpc member)`},
 	{`{"jsonrpc":"1.0","id":1,"method":"a"}`, `request 1 a (jsonrpc is not "2.0")`},
 	{`{"jsonrpc":2.0,"id":1,"method":"a"}`, `request 1 a (jsonrpc is not "2.0")`},
@@ -45,7 +45,7 @@ var peekCases = []struct{ raw, want string }{
 	{`{"jsonrpc":"2.0","id":1,"method":"a","result":{}}`, `request 1 a (both method and result)`},
 	{`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"m"}}`, `error 1  code=1 message=m (both result and error)`},
 	{`{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"m"}}`, `error 1  code=1 message=m (both result and error)`},
-	{`{"jsonrpc":"2.0","id":1,"result":{"isError":true},"error":null}`, `response 1  isError (error is null beside a result)`},
+	{`{"jsonrpc":"2.0","id":1,"result":{"isError":true},"error":null}`, `response 1  isError (error is null next to a result)`},
 	{`{"jsonrpc":"2.0","id":1,"error":null}`, `error 1  (error is null)`},
 	{`{"jsonrpc":"2.0","id":1,"error":"boom"}`, `error 1  message=boom (error is a string)`},
 	{`{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":2}}`, `error 1  (error code is not an integer; error message is not a string)`},
@@ -53,14 +53,14 @@ var peekCases = []struct{ raw, want string }{
 	{`{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`, `error   code=-32700 message=m (response without id)`},
 	{"\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":1,"method":"a"}`, `request 1 a (byte order mark)`},
 	{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "request 1 \xff (not UTF-8 at byte 34)"},
-	// The last of two equal names counts, and they are named.
+	// The last of two equal names counts, and the name is reported.
 	{`{"jsonrpc":"2.0","id":1,"method":"a","id":2,"i\u0064":3}`, `request 3 a dup=[id]`},
 	{`{"jsonrpc":"2.0","id":1,"result":{"isError":true},"result":{}}`, `response 1  dup=[result]`},
 	{`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"},"error":{}}`, `error 1  dup=[error] (error code is not an integer; error message is not a string)`},
 	{`{"jsonrpc":"2.0","id":1,"result":{"isError":true,"isError":false}}`, `response 1 `},
 	{`{"jsonrpc":"2.0","id":1,"result":{"isError":false,"a":{"b":1,"\u0062":2},"isError":true}}`, `response 1  isError`},
 	{`{"jsonrpc":"2.0","id":1,"result":{"a":{"b":1},"c":{"b":1}}}`, `response 1 `},
-	// No message.
+	// Not a message.
 	{``, `invalid   (blank)`},
 	{"\n", `invalid   (blank)`},
 	{" \r\n", `invalid   (blank)`},
@@ -97,7 +97,7 @@ var peekCases = []struct{ raw, want string }{
 	{`[{"jsonrpc":"2.0","id":1,"method":"a"},`, `invalid   (not JSON: ends too early at byte 39)`},
 }
 
-// describe writes a message the way that peekCases do.
+// describe returns a message as in peekCases.
 func describe(m Message) string {
 	s := fmt.Sprintf("%s %s %s", m.Kind, m.ID, m.Method)
 	if m.IsError {
@@ -161,7 +161,7 @@ func TestPeekSlices(t *testing.T) {
 	}
 }
 
-// TestPeekHostile holds that size and depth cost no stack and little memory.
+// TestPeekHostile checks that size and depth take no stack and little memory.
 func TestPeekHostile(t *testing.T) {
 	deep := func(n int) string {
 		return `{"id":1,"result":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
@@ -203,7 +203,7 @@ func TestValid(t *testing.T) {
 		" \t\r\n1 \t\r\n", "\v1", "\u00a01", deep(MaxDepth), deep(MaxDepth + 1), strings.Repeat("[", MaxDepth+1),
 		strings.Repeat(`{"a":`, MaxDepth-1) + "{}" + strings.Repeat("}", MaxDepth-1),
 	}
-	for n := range 20 { // whatever stands where in eight bytes
+	for n := range 20 { // at every offset in eight bytes
 		for _, c := range []string{"\x1f", "\x00", "\\", `"`, `\\n`, " ", "!", "#", "[", "]", "\x80", "\xa2", "\xdc"} {
 			texts = append(texts, `"`+strings.Repeat("x", n)+c+strings.Repeat("y", 20-n)+`"`)
 		}
@@ -235,7 +235,7 @@ func seeds(f *testing.F, add func(raw []byte)) {
 	}
 }
 
-// FuzzPeek holds a peek against encoding/json: what is JSON, and the envelope.
+// FuzzPeek compares Peek with encoding/json: validity and the envelope.
 func FuzzPeek(f *testing.F) {
 	seeds(f, func(raw []byte) { f.Add(raw) })
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -254,7 +254,7 @@ func FuzzPeek(f *testing.F) {
 	})
 }
 
-// checkEnvelope compares a message with what encoding/json makes of it.
+// checkEnvelope compares a message with the result of encoding/json.
 func checkEnvelope(t *testing.T, body []byte, m Message) {
 	if m.Kind == Invalid || m.Kind == Batch || !strings.HasPrefix(strings.TrimLeft(string(body), " \t\r\n"), "{") {
 		return
@@ -280,7 +280,7 @@ func checkEnvelope(t *testing.T, body []byte, m Message) {
 	}
 }
 
-// Names of the envelope are compared with the first others of it, in bounded time.
+// Names in the envelope are compared with the first other ones, in bounded time.
 func TestDuplicatesBound(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"id":1,"result":{"x":1,"x":2}`)

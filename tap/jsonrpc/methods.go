@@ -30,14 +30,14 @@ func (m Method) In(r Revision) bool { return (m.Client | m.Server | m.Embedded).
 // Methods returns every known method, in the order of the specification.
 func Methods() []Method { return slices.Clone(methods) }
 
-// LookupMethod returns the method of that name.
+// LookupMethod returns the method with the given name.
 func LookupMethod(name string) (Method, bool) {
 	m, ok := methodIndex[name]
 	return m, ok
 }
 
-// isNotification reports whether a method is that of a notification. An unknown one is
-// if its name begins as those of notifications do.
+// isNotification reports whether a method is that of a notification. An unknown method is
+// one if its name begins like those of notifications.
 func isNotification(method string) bool {
 	if m, ok := methodIndex[method]; ok {
 		return m.Kind == Notification
@@ -94,7 +94,7 @@ var methods = []Method{
 	{Name: "logging/setLevel", Kind: Request, Client: inLegacy, Param: "level"},
 	{Name: "notifications/message", Kind: Notification, Server: inAll, about: aboutLog},
 
-	// What the server requests of the client: client/sampling, client/roots,
+	// Requests of the server to the client: client/sampling, client/roots,
 	// client/elicitation.
 	{Name: "sampling/createMessage", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks, about: aboutSampling},
 	{Name: "roots/list", Kind: Request, Server: inLegacy, Embedded: in2026 | inTasks},

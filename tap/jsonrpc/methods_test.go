@@ -15,8 +15,8 @@ type schemaUse struct {
 	kind           Kind
 }
 
-// readSchema lists the methods of a schema: who may send each, by the unions
-// ClientRequest and so on, and every method constant at all.
+// readSchema lists the methods of a schema: which side may send each, by the unions
+// ClientRequest and so on, and every other method constant.
 func readSchema(t *testing.T, r Revision) map[string]*schemaUse {
 	t.Helper()
 	b, err := os.ReadFile("../../check/schema/" + string(r) + "/schema.json")
@@ -72,8 +72,8 @@ func methodConstants(def any) (all []string) {
 	return all
 }
 
-// unionMethods lists the methods of the definitions that a union refers to, or
-// of the union itself where it has shrunk to one.
+// unionMethods lists the methods of the definitions that a union refers to, or of the
+// union itself if it has only one.
 func unionMethods(defs map[string]any, union string) []string {
 	all := methodConstants(defs[union])
 	d, _ := defs[union].(map[string]any)
@@ -110,7 +110,7 @@ func TestMethodsAgainstSchemas(t *testing.T) {
 				t.Errorf("%s: %s: table has client %v server %v, schema %v %v", r, name,
 					m.Client.Has(r), m.Server.Has(r), use.client, use.server)
 			}
-			// What no side may send is only in the schema to be embedded.
+			// A method that neither side may send is in the schema only to be embedded.
 			if m.Embedded.Has(r) != (!use.client && !use.server) {
 				t.Errorf("%s: %s: embedded is %v", r, name, m.Embedded.Has(r))
 			}
@@ -123,14 +123,14 @@ func TestMethodsAgainstSchemas(t *testing.T) {
 	}
 }
 
-// TestTasksExtension holds the directions that the extension gives in prose.
+// TestTasksExtension checks the directions that the extension gives in prose.
 func TestTasksExtension(t *testing.T) {
 	want := "tasks/get C, tasks/cancel C, tasks/update C, notifications/tasks S, " +
 		"sampling/createMessage E, roots/list E, elicitation/create E"
 	checkDirections(t, ExtTasks, want)
 }
 
-// TestDialectMethods holds the words of reference document 002.
+// TestDialectMethods checks the methods of reference document 002.
 func TestDialectMethods(t *testing.T) {
 	checkDirections(t, Dialect, "initialize C, initialized C, tools/list C, resources/list C, tools/invoke C, "+
 		"tools/changed S, resources/changed S, cancel C, progress S, shutdown C, exit C")
@@ -173,8 +173,8 @@ func checkDirections(t *testing.T, r Revision, want string) {
 	}
 }
 
-// TestEveryMethodPeeks sends each word of the table through a peek and asks
-// for its subject by the member that the table names.
+// TestEveryMethodPeeks reads a message with each method of the table, and checks its
+// subject by the member that the table names.
 func TestEveryMethodPeeks(t *testing.T) {
 	for _, k := range Methods() {
 		id := `"id":0,`

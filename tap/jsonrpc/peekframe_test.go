@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// peekFrameCases are frames of HTTP, and what they are.
+// peekFrameCases are frames of HTTP with their kinds.
 var peekFrameCases = []struct {
 	form tap.Form
 	raw  string
@@ -104,7 +104,7 @@ func TestPeekFrame(t *testing.T) {
 	}
 }
 
-// What PeekFrame takes for JSON-RPC reads as Peek reads it.
+// PeekFrame reads JSON-RPC as Peek does.
 func TestPeekFrameIsPeek(t *testing.T) {
 	for _, c := range peekCases {
 		want := Peek([]byte(c.raw))
@@ -125,7 +125,7 @@ func TestPeekFrameIsPeek(t *testing.T) {
 	}
 }
 
-// One line of data is not copied; several are, and leave the frame as it is.
+// One line of data is not copied; several are, and the frame is unchanged.
 func TestPeekFrameMemory(t *testing.T) {
 	raw := []byte("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n")
 	f := tap.Frame{Form: tap.FormEvent, Raw: raw}
@@ -158,7 +158,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// Of a frame that is too large to load, the beginning is read.
+// The beginning of a frame that is too large to load is read.
 func TestPeekFrameTooLarge(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for _, c := range []struct {

@@ -236,8 +236,8 @@ func readMessage(text Value) (m Message, e envelope) {
 	return m, e
 }
 
-// An envelope has the values of the members of a message and of those of its result or
-// error, nil for those that are absent.
+// An envelope has the values of the members of a message and of its result or error, nil
+// for absent ones.
 type envelope struct {
 	class                                        byte // of the message
 	jsonrpc, id, method, params, result, err     Value
@@ -274,7 +274,7 @@ func readEnvelope(text Value) (e envelope) {
 	return e
 }
 
-// member returns where the member of a message with a name is kept, nil for other names.
+// member returns the field of the envelope for a member name, nil for other names.
 func (e *envelope) member(name []byte) *Value {
 	switch string(name) {
 	case "jsonrpc":
@@ -337,7 +337,7 @@ func (e envelope) message() (m Message) {
 		m.Kind = Response
 		m.IsError = e.isError.IsTrue()
 		if e.err != nil {
-			m.remark("error is null beside a result")
+			m.remark("error is null next to a result")
 		}
 	default:
 		m.Reason = "object without method, result or error"

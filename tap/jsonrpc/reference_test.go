@@ -46,7 +46,7 @@ func references(t testing.TB) []string {
 	return paths
 }
 
-// referenceFrames are all messages of all reference documents.
+// referenceFrames returns all messages of all reference documents.
 func referenceFrames(t testing.TB) (all []refMessage) {
 	for _, path := range references(t) {
 		_, messages := readReference(t, path)
@@ -78,8 +78,8 @@ func TestReferenceDocuments(t *testing.T) {
 	}
 }
 
-// TestMojibake holds the one place where a document's bytes are odd: a degree
-// sign that was encoded twice must come through as it is.
+// TestMojibake checks the one place where a document's bytes are odd: a degree sign that
+// was encoded twice must be read unchanged.
 func TestMojibake(t *testing.T) {
 	_, messages := readReference(t, "testdata/reference/003.txt")
 	odd := []byte("72\xc3\x82\xc2\xb0F")

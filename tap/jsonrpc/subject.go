@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSubject is the most bytes that [Subject] returns.
+// MaxSubject is the maximum number of bytes that [Subject] returns.
 const MaxSubject = 512
 
 // Subject describes in a few words what a message is about, for one row of a list:
@@ -145,7 +145,7 @@ func aboutProgress(p Value) string {
 	return joined(cmp.Or(about.raw(), noID), amount(p), p.Get("message").Text())
 }
 
-// noID stands for an id or a token that is missing.
+// noID stands for a missing id or token.
 const noID = "(none)"
 
 // amount is progress and total, or the dialect's percent.
@@ -163,7 +163,7 @@ func amount(p Value) string {
 	return done
 }
 
-// aboutListen takes the kinds of notification that are asked for or granted.
+// aboutListen takes the kinds of notification that are requested or granted.
 func aboutListen(p Value) string {
 	var kinds []string
 	for name, value := range p.Get("notifications").Each {
@@ -255,7 +255,7 @@ func aboutChanged(p Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// AboutResult describes a result in a few words. It goes by the members, since the
+// AboutResult describes a result in a few words. It looks only at the members, since the
 // method is not known.
 func AboutResult(r Value) string {
 	if !r.IsObject() {
@@ -293,14 +293,14 @@ func AboutResult(r Value) string {
 	return joined(x["status"].Text(), contentText(x["content"]))
 }
 
-// resultNames are the members by which a result is known.
+// resultNames are the members by which results are recognized.
 var resultNames = []string{
 	"protocolVersion", "serverInfo", "serverCapabilities", "server", "supportedVersions", "_meta", "inputRequests", "task", "taskId",
 	"completion", "contents", "messages", "description", "action", "status", "content",
 	"tools", "resources", "resourceTemplates", "prompts", "roots", "tasks",
 }
 
-// resultLists are the results that are lists, with what they hold.
+// resultLists are the results that are lists, with the names of their elements.
 var resultLists = []struct{ name, thing string }{
 	{"tools", "tool"}, {"resources", "resource"}, {"resourceTemplates", "resource template"}, {"prompts", "prompt"},
 	{"roots", "root"}, {"tasks", "task"},
@@ -325,10 +325,10 @@ func firstElement(array Value, name string) string {
 	return ""
 }
 
-// Preview returns what a message carries in addition to its [Subject]. Of a request it is the
-// arguments as JSON without white space; of a result its structured content, else its
-// first text in quotes, else the subject, such as "3 tools"; of a cancellation its reason,
-// and of progress the amount and the message. It is "" if there is nothing to show, as for
+// Preview returns what a message carries in addition to its [Subject]: for a request, the
+// arguments as JSON without white space; for a result, its structured content, else its
+// first text in quotes, else the subject, such as "3 tools"; for a cancellation, its reason;
+// and for progress, the amount and the message. It is "" if there is nothing to show, as for
 // an error response. Like the subject it is cut at MaxSubject bytes and must be escaped
 // before printing.
 func Preview(m Message) string {
@@ -358,8 +358,8 @@ func IsProgress(method string) bool {
 	return method == "notifications/progress" || method == "progress"
 }
 
-// arguments returns those of a tool or a prompt, or the params of an unknown method, and
-// the inputResponses.
+// arguments returns the arguments of a tool or a prompt, or the params of an unknown method,
+// and the inputResponses.
 func arguments(m Message) string {
 	params := Value(m.Params)
 	var args string

@@ -65,7 +65,7 @@ func TestPreview(t *testing.T) {
 		{"escapes", `{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":"K\u00f6ln \ud83d\ude00 \u0022\u0007"}}}`, `{"x":"Köln 😀 \u0022\u0007"}`},
 		{"no arguments", `{"id":1,"method":"tools/call","params":{"name":"a"}}`, ""},
 		{"empty arguments", `{"id":1,"method":"prompts/get","params":{"name":"a","arguments":{}}}`, ""},
-		{"subject says it all", `{"id":1,"method":"resources/read","params":{"uri":"a:b"}}`, ""},
+		{"subject is enough", `{"id":1,"method":"resources/read","params":{"uri":"a:b"}}`, ""},
 		{"unknown method", `{"id":1,"method":"x/y","params":{"_meta":{},"a":1,"b":{"c": 2}}}`, `{"a":1,"b":{"c":2}}`},
 		{"retry", `{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1},"inputResponses":{"k":{"action":"accept"}}}}`, `{"x":1} inputResponses {"k":{"action":"accept"}}`},
 		{"notification", `{"method":"notifications/initialized"}`, ""},

@@ -63,7 +63,7 @@ func (v Value) Each(yield func(name []byte, value Value) bool) {
 		i = skipValue(v, i)
 		switch {
 		case i == from:
-			return // broken
+			return // invalid JSON
 		case i == len(v) && v[from] != '{' && v[from] != '[':
 			yield(name, v[from:from:from])
 			return
@@ -144,7 +144,7 @@ func (v Value) Text() string {
 // raw returns the JSON text, cut as by Text.
 func (v Value) raw() string { return string(clip(v, textLimit)) }
 
-// textLimit leaves the character at which [Bound] cuts.
+// textLimit is enough for [Bound] to cut between two characters.
 const textLimit = MaxSubject + utf8.UTFMax
 
 // Decoded returns a string, cut as by Text, and "" for any other value.
@@ -240,7 +240,7 @@ func skipString(b []byte, i int) int {
 }
 
 // unquote decodes a JSON string. It may be cut off; an escape that is cut off is dropped.
-// A lone surrogate becomes U+FFFD, and bytes that are not UTF-8 stay as they are.
+// A lone surrogate becomes U+FFFD, and bytes that are not UTF-8 are unchanged.
 func unquote(token []byte) string {
 	if len(token) == 0 {
 		return ""

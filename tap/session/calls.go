@@ -41,7 +41,7 @@ type Part struct {
 	At       time.Duration
 	Exchange uint64
 	Lane     tap.Lane
-	// Kind is what it is in JSON-RPC, Role what it is to its call.
+	// Kind is what it is in JSON-RPC, Role its role in its call.
 	Kind jsonrpc.Kind
 	Role Role
 	// Guess reports that Call or Parent is the likeliest of several.
@@ -62,7 +62,7 @@ type Part struct {
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref
 	Latency time.Duration
-	// Status is that of a call which is not over, after the message.
+	// Status is that of the call after the message, if the call is not over.
 	Status CallStatus
 	// First is the message that a replay repeats, zero for others.
 	First Ref
@@ -157,7 +157,7 @@ type EmbeddedRequest struct {
 	Answer string
 }
 
-// A Role is what a message is to the call that it belongs to.
+// A Role is the role of a message in the call that it belongs to.
 type Role uint8
 
 const (
@@ -180,11 +180,11 @@ const (
 	// elicitation, initialized.
 	RoleNotification
 	// RoleInterim is an answer that does not end the call: an input_required
-	// result, a created task, what a poll of a task returns.
+	// result, a created task, the result of polling a task.
 	RoleInterim
 	// RoleResponse is the answer that ends the call.
 	RoleResponse
-	// RoleLate is an answer that came although its request had been cancelled, or
+	// RoleLate is an answer to a request that had been cancelled, or
 	// let go (see [NoteLetGo]).
 	RoleLate
 	// RoleRepeat is an answer to a request that has been answered already.
@@ -263,7 +263,7 @@ func (s CallStatus) String() string {
 	return fmt.Sprintf("status(%d)", uint8(s))
 }
 
-// Settled reports whether the call has come to its end.
+// Settled reports whether the call has ended.
 func (s CallStatus) Settled() bool { return s >= CallDone }
 
 // Unanswered reports whether the call has no final response, is not cancelled and is
@@ -344,8 +344,8 @@ const (
 	NoteLong
 	// NoteNullID: its answer had no id and was identified by the HTTP exchange.
 	NoteNullID
-	// NoteProbe: it is a server/discover before any other request, and refused or
-	// unanswered: the client finds out which versions the server supports.
+	// NoteProbe: it is a server/discover before any other request, and was refused or
+	// is unanswered: the client finds out which versions the server supports.
 	NoteProbe
 	// NoteStateLost: a retry did not carry the requestState of the result, or carried
 	// another one.
@@ -412,7 +412,7 @@ const (
 	asksCancel                // tasks/cancel
 )
 
-// A request is open, or one that became a task.
+// A request is an open request, or one that became a task.
 type request struct {
 	ref     Ref
 	at      time.Duration
@@ -420,7 +420,7 @@ type request struct {
 	subject string // of the message
 	call    *call
 	purpose purpose
-	// closed reports that it is not open any more, cancelled that it was cancelled, task
+	// closed reports that it is no longer open, cancelled that it was cancelled, task
 	// that it requests to become a task, causes that the server may send requests because
 	// of it, guess that its call is a guess.
 	closed, cancelled, task, causes, guess bool
@@ -437,10 +437,10 @@ type request struct {
 type call struct {
 	*Call
 	first *request
-	open  int // how many open requests it has
-	// final reports that only responses to open requests are to come.
+	open  int // the number of its open requests
+	// final reports that only responses to open requests are still expected.
 	final bool
-	// instead is what the status would be if it were not CallCancelledLate.
+	// instead is the status that the call would have instead of CallCancelledLate.
 	instead CallStatus
 	// tail are the last parts beyond those in Parts, oldest at next.
 	tail []Part
@@ -455,7 +455,7 @@ type call struct {
 	extension bool     // the task is one of the tasks extension
 }
 
-// A tie is what is remembered of a request or a word after its use.
+// A tie is what is remembered of a request or a word that is over.
 type tie struct {
 	call, parent    Ref
 	method, subject string
@@ -506,21 +506,21 @@ func (c *call) settle(x *arrival, s CallStatus) {
 	c.Status, c.End, c.Answer = s, x.part.At, x.part.Message
 }
 
-// settleLate does so for a call that was cancelled and then ended as s.
+// settleLate does the same for a call that was cancelled and then ended as s.
 func (c *call) settleLate(x *arrival, s CallStatus) {
 	c.settle(x, CallCancelledLate)
 	c.instead = s
 }
 
-// goesOn sets the status of a call that has not been settled.
-func (c *call) goesOn(s CallStatus) {
+// advance sets the status of a call that has not been settled.
+func (c *call) advance(s CallStatus) {
 	if !c.Status.Settled() {
 		c.Status = s
 	}
 }
 
-// endsOn settles a call that has not been settled.
-func (c *call) endsOn(x *arrival, s CallStatus) bool {
+// settleOnce settles a call that has not been settled. It reports whether it did.
+func (c *call) settleOnce(x *arrival, s CallStatus) bool {
 	if c.Status.Settled() {
 		return false
 	}
@@ -544,7 +544,7 @@ func (c *call) uncancel() {
 	}
 }
 
-// addRef keeps the first ones.
+// addRef appends a reference unless [MaxCallRefs] are kept already.
 func addRef(refs []Ref, r Ref) []Ref {
 	if len(refs) < MaxCallRefs {
 		refs = append(refs, r)

@@ -12,9 +12,9 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// outline is the text form of the calls of some frames: a line a call, in the
-// order of their requests, its parts below it, and at the end the parts that
-// belong to none. It also checks what holds for all frames.
+// outline returns the calls of some frames as text: a line for each call, in the order
+// of their requests, with its parts below it, and at the end the parts that belong to
+// none. It also checks invariants.
 func outline(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
 	// The heads determine the sessions of a recording of HTTP traffic.
@@ -66,7 +66,7 @@ func outline(t testing.TB, frames []tap.Frame) string {
 	var b strings.Builder
 	for i, c := range calls {
 		if i > 0 && calls[i-1].Ref == c.Ref {
-			t.Errorf("call %v came twice", c.Ref)
+			t.Errorf("call %v was handed over twice", c.Ref)
 		}
 		checkCall(t, c, parts[c.Ref], last[c.Ref])
 		writeCall(&b, c)
@@ -115,8 +115,8 @@ func checkParts(t testing.TB, f *tap.Frame, m *jsonrpc.Message, got []session.Pa
 	}
 }
 
-// checkCall checks that a call agrees with the parts that Add returned for it,
-// all of those before the frame in which it ended.
+// checkCall checks that a call agrees with the parts that Add returned for it before the
+// frame in which it ended.
 func checkCall(t testing.TB, c *session.Call, parts []session.Part, last session.Ref) {
 	t.Helper()
 	var counts session.RoleCounts

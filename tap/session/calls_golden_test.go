@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The sessions of the corpus, each with the calls that it is made of.
+// The sessions of the corpus, each with its calls.
 func TestSessionCalls(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "*.txtar"))
 	streams, _ := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "streams", "*.txtar"))
@@ -59,10 +59,10 @@ func golden(t *testing.T, name, got string) {
 
 const callsMark = "-- calls --\n"
 
-// The patterns, each as a few lines with the calls that they make below. A line
-// that begins with > goes to the server, one with < to the client, one with . is
-// about the run, others are for the reader; a number after the sign is the HTTP exchange. The lines are
-// ten milliseconds apart.
+// The patterns, each as a few lines with the resulting calls below. A line that begins
+// with > goes to the server, one with < to the client, one with . is an event, and others
+// are comments; a number after the sign is the HTTP exchange. The lines are ten
+// milliseconds apart.
 func TestCalls(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("testdata", "calls", "*.txt"))
 	if err != nil || len(names) == 0 {

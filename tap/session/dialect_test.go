@@ -11,7 +11,7 @@ import (
 )
 
 // TestDialectSession plays document 002 as one session: its results are arrays
-// and null, its ids stand last, and one id gets two responses.
+// and null, its ids come last, and one id gets two responses.
 func TestDialectSession(t *testing.T) {
 	text, err := os.ReadFile("../jsonrpc/testdata/reference/002.txt")
 	if err != nil {

@@ -2,7 +2,7 @@
 // is the only place where that is done.
 //
 //   - [Tracker] makes an [Entry] of each frame, from which a recording is shown, counted,
-//     compared and played. [Survey] is a first pass, for what only later frames
+//     compared and played. [Survey] is a first pass, for facts that only later frames
 //     determine.
 //   - [Sessions] assigns frames to sessions and follows HTTP exchanges, and [Pairing]
 //     ties the messages of one session to calls.

@@ -244,7 +244,7 @@ func (s *Sessions) frame(f *tap.Frame, m *jsonrpc.Message) *session {
 			x.Body = BodyReason(f.Raw)
 		}
 	}
-	s.occurs(x, f)
+	s.streamEvent(x, f)
 	return s.known(x, f)
 }
 
@@ -335,7 +335,7 @@ func sessionKey(letter byte, parts ...string) string {
 // A head has the fields of a request's head by which sessions are recognized.
 type head struct {
 	id, version, agent string
-	credentials        string // what identifies the user and stays the same, unlike cookies
+	credentials        string // fields that identify the user and do not change, unlike cookies
 	last               string // the id of the last event that the client received
 	events             bool   // it accepts an event stream
 	socket             bool   // it requests a WebSocket
@@ -444,7 +444,7 @@ func asks(m *jsonrpc.Message) bool {
 	return m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification
 }
 
-// MaxSessionEvents is how many of the events with an id are remembered of a
+// MaxSessionEvents is how many of the events with an id are remembered for a
 // session: the last ones.
 const MaxSessionEvents = 1024
 
@@ -472,9 +472,9 @@ func (s *Sessions) resume(x *exchangeState) {
 	}
 }
 
-// occurs handles an event of a stream. If it repeats an earlier one on a stream that was
+// streamEvent handles an event of a stream. If it repeats an earlier one on a stream that was
 // resumed, it is a replay.
-func (s *Sessions) occurs(x *exchangeState, f *tap.Frame) {
+func (s *Sessions) streamEvent(x *exchangeState, f *tap.Frame) {
 	if x.in == nil || f.Lane != tap.ToClient || f.Form != tap.FormEvent || int64(len(f.Raw)) < f.Size {
 		return
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // A Party is what a client or a server reports about itself (Implementation in the
-// schemas). Each text is at most MaxSubject bytes of it.
+// schemas). Each text is cut at [jsonrpc.MaxSubject] bytes.
 type Party struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 	Title   string `json:"title,omitempty"`
 }
 
-// maxCapabilities is the most bytes of capabilities that are kept. Longer ones are
+// maxCapabilities is the maximum size of the capabilities that are kept. Longer ones are
 // left out, since they cannot be cut.
 const maxCapabilities = 16 << 10
 
@@ -24,13 +24,13 @@ const maxCapabilities = 16 << 10
 // revision. Later frames may add to them or correct them, never remove.
 type Facts struct {
 	// Era is legacy or modern; "" as long as only a probe was seen. An
-	// initialize that was answered makes it legacy for good.
+	// initialize that was answered makes it legacy permanently.
 	Era jsonrpc.Era `json:"era,omitempty"`
 	// Revision is the version agreed on: the one in the initialize result, or
 	// the one of the requests that the server answers (2026-07-28). The 002
 	// dialect's servers do not name one.
 	Revision jsonrpc.Revision `json:"revision,omitempty"`
-	// Requested is the version that the client asked for last before that.
+	// Requested is the version that the client last requested before that.
 	Requested jsonrpc.Revision `json:"requested,omitempty"`
 	// Client and Server are what the two sides call themselves.
 	Client Party `json:"client,omitzero"`
@@ -158,7 +158,7 @@ func (x *Facts) answer(state *finding, m *jsonrpc.Message) {
 
 // ofProbe reports whether an answer with the id of an open initialize is that of a
 // server/discover with the same id: a client that gave up waiting may reuse the id. A result
-// shows which one it answers; an error is taken for that of the probe, which was sent first.
+// shows which one it answers; an error counts as that of the probe, which was sent first.
 func (state *finding) ofProbe(key []byte, m *jsonrpc.Message, result jsonrpc.Value) bool {
 	if state.discover == nil || string(key) != string(state.discover) {
 		return false
@@ -196,7 +196,7 @@ func (x *Facts) discovered(state *finding, result jsonrpc.Value) {
 	})
 }
 
-// refine sets what an Implementation has and leaves the rest.
+// refine sets the fields that an Implementation has, and leaves the others.
 func (p *Party) refine(v jsonrpc.Value) {
 	take := func(name string, to *string) {
 		if s := sane(v.Get(name).Text()); s != "" {

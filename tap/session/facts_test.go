@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Sessions that say who they are in each of the ways there are. The tally's
-// tests play them too.
+// Sessions that identify themselves in each possible way. The tests of the tally use
+// them too.
 const (
 	legacySession = `
 		* {"event":"start"}

@@ -27,8 +27,8 @@ func shape(lane tap.Lane, method, name string) string {
 	return string([]byte{wordShape, byte(lane)}) + method + "\x00" + name
 }
 
-// chainChoice is with how many waiting calls a retry is compared at most, and in
-// how many keys.
+// chainChoice is the maximum number of waiting calls that a retry is compared with, and
+// of keys of its input that are compared.
 const chainChoice = 8
 
 // retried finds the call that a request with input or a state continues.
@@ -118,7 +118,7 @@ func (c *call) embed(x *arrival, requests jsonrpc.Value) {
 	})
 }
 
-// embeddedKey is a key as it is kept and compared.
+// embeddedKey returns the form in which a key is kept and compared.
 func embeddedKey(key []byte) string {
 	if len(key) <= jsonrpc.MaxSubject {
 		return string(key)
@@ -153,8 +153,8 @@ func (c *call) answerEmbedded(x *arrival, responses jsonrpc.Value) {
 	})
 }
 
-// answeredBy reports whether the first entries of inputResponses answer what
-// the call was asked.
+// answeredBy reports whether the first entries of inputResponses answer open
+// requests for input of the call.
 func (c *call) answeredBy(responses jsonrpc.Value) bool {
 	fits, left := responses != nil, chainChoice
 	responses.Each(func(key []byte, _ jsonrpc.Value) bool {

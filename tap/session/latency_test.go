@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A quantile is the nearest rank, also of what was merged.
+// A quantile is the nearest rank, also after a merge.
 func TestLatencyQuantiles(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 101, 1000} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
@@ -24,7 +24,7 @@ func TestLatencyQuantiles(t *testing.T) {
 			} else {
 				right.Add(d)
 			}
-			l.Max() // looking at it changes nothing
+			l.Max() // reading it changes nothing
 		}
 		slices.Sort(all)
 		left.Merge(&right)
@@ -49,8 +49,8 @@ func TestLatencyQuantiles(t *testing.T) {
 	}
 }
 
-// TestClientHangsUp: in the legacy era nobody waits for a response after the client has hung
-// up, also if the recording goes on.
+// TestClientHangsUp checks that in the legacy era a call stops waiting when its client hangs up,
+// even if the recording continues.
 func TestClientHangsUp(t *testing.T) {
 	var frames []tap.Frame
 	for i, f := range []tap.Frame{

@@ -16,7 +16,7 @@ func (t *Pairing) notification(x *arrival) {
 	case "notifications/message":
 		t.log(x, w)
 	case "notifications/tasks", "notifications/tasks/status":
-		if !t.taskNews(x, w) && !t.subscribed(x, w) {
+		if !t.taskNotification(x, w) && !t.subscribed(x, w) {
 			t.give(x, nil, RoleUnmatched)
 		}
 	case "notifications/elicitation/complete":
@@ -130,7 +130,7 @@ func (t *Pairing) subscribed(x *arrival, w fields) bool {
 		c := listening.newestCall()
 		x.part.Guess, x.part.Late = len(listening) > 1, c.Status.Settled()
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
-			c.goesOn(CallListening)
+			c.advance(CallListening)
 		}
 		t.give(x, c, RoleNotification)
 		return true
@@ -154,7 +154,7 @@ func (t *Pairing) other(x *arrival, w fields) {
 	case x.f.Lane == tap.ToClient && len(stream) > 0:
 		c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		if x.m.Method == "notifications/subscriptions/acknowledged" {
-			c.goesOn(CallListening)
+			c.advance(CallListening)
 		}
 		t.give(x, c, RoleNotification)
 	case x.m.Method == "notifications/subscriptions/acknowledged":

@@ -13,7 +13,7 @@ const (
 	// MaxOpen is how many requests may be open in a recording. A call that waits without
 	// an open request, such as an abandoned chain or task, counts as one. Beyond that the
 	// oldest calls are handed over as they are, with [NoteLetGo], and a response that
-	// still comes is late. SDKs give a request up after a minute or so, so only a
+	// arrives then is late. SDKs give up on a request after a minute or so, so only a
 	// recording made to exhaust memory reaches this. Each session may have at least
 	// [MaxOpen] / [MaxSessions] requests open, so that one session cannot end the calls
 	// of another: all sessions have at most twice MaxOpen.
@@ -42,8 +42,8 @@ const (
 //   - The retry after an input_required result by its requestState. Without
 //     one, by the method and the tool, prompt or resource, the keys of the
 //     input and the arguments.
-//   - What concerns a task by its id, and what comes on a subscription by the
-//     id of that.
+//   - A message about a task by the id of the task, and one on a subscription by
+//     the id of the subscription.
 //   - A response by its id; of several open requests with that id, to the one on its
 //     HTTP exchange, or else to the oldest. An error without an id, with which HTTP
 //     servers refuse a request, by the exchange alone.
@@ -54,8 +54,7 @@ const (
 //     [Pairing.AddEvent].
 //
 // Its memory is bounded by [MaxOpen] and [MaxPast]. The zero value is ready. Frames
-// must be added in the order of their numbers. It must not be used by several goroutines at
-// once.
+// must be added in the order of their numbers. A Pairing is not safe for concurrent use.
 type Pairing struct {
 	session int // its number, for a Tracker
 	parts   []Part
@@ -66,12 +65,12 @@ type Pairing struct {
 	calls []*call                  // those that are not over, oldest first
 	open  requests                 // those without a response, oldest first
 	words map[string]requests      // the requests by the ids and tokens in messages; see word
-	past  bounded.Map[string, tie] // words that are not in use any more
+	past  bounded.Map[string, tie] // words that are no longer in use
 
 	exchange Exchange // of the event
 	refuses  Refusal  // see [Entry.Refuses]
 
-	stream uint64 // the exchange that began the stream on which the frame came
+	stream uint64 // the exchange that began the stream of the frame
 
 	// held counts towards MaxOpen: the open requests of each call, or one. total is the
 	// sum over all sessions of a recording.
@@ -175,13 +174,13 @@ func (t *Pairing) add(f *tap.Frame, m *jsonrpc.Message, i int, size int64) {
 }
 
 // Ended returns the calls that the last Add ended, in that order. The slice is valid until
-// the next Add; the calls do not change any more. Later messages still name a call that is
+// the next Add; the calls no longer change. Later messages still name a call that is
 // over, as long as the Pairing remembers its id or word (see [MaxPast]).
 func (t *Pairing) Ended() []*Call { return t.ended }
 
 // Open returns the calls that are not over, in the order of their first
-// requests. The Pairing does not change what it has returned.
-// When the recording is over, those that are not settled are the unanswered
+// requests. The Pairing does not change the result later.
+// When the recording is over, the calls that are not settled are the unanswered
 // ones; among the others are those that were cancelled and not answered.
 func (t *Pairing) Open() []*Call {
 	var open []*Call
@@ -204,7 +203,7 @@ func (t *Pairing) call(first Ref) *call {
 	return t.calls[i]
 }
 
-// give adds the part to its call, nil for none, and to what Add returns.
+// give adds the part to its call, nil for none, and to the result of Add.
 func (t *Pairing) give(x *arrival, c *call, role Role) {
 	x.part.Role = role
 	if c != nil {
@@ -231,7 +230,7 @@ func (t *Pairing) recall(x *arrival, past *tie, role Role) {
 	t.give(x, nil, role)
 }
 
-// hold counts what is open.
+// hold adjusts the number of open requests.
 func (t *Pairing) hold(n int) {
 	if t.total == nil {
 		t.total = new(int)

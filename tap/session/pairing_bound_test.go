@@ -7,8 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Of more requests than anybody keeps open the oldest are let go, and say so. The
-// others go on as if nothing had been.
+// If too many requests are open, the oldest are let go and marked so. The others are not
+// affected.
 func TestPairingMaxOpen(t *testing.T) {
 	const more = 3
 	var tracker Pairing
@@ -70,7 +70,7 @@ func TestPairingMaxOpenOfOneCall(t *testing.T) {
 	}
 }
 
-// Sessions share what may be open, but each has some of its own.
+// Sessions share the limit of open requests, but each has a reserved share.
 func TestTrackerMaxOpen(t *testing.T) {
 	const share, clients = MaxOpen / MaxSessions, MaxSessions + 10
 	var all Tracker

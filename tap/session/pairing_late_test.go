@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Progress that names its request by the id, as the 002 dialect has it, is late once
-// the call was cancelled, and again once it was answered; a cancellation never is.
+// Progress that names its request by the id, as in the 002 dialect, is late after the
+// call was cancelled, and also after it was answered; a cancellation never is.
 func TestProgressByIDThatIsLate(t *testing.T) {
 	var tracker Pairing
 	for i, step := range []struct {
@@ -32,8 +32,8 @@ func TestProgressByIDThatIsLate(t *testing.T) {
 	}
 }
 
-// What the server asks for the sake of a task that is over belongs to its call.
-func TestQuestionOfATaskThatIsOver(t *testing.T) {
+// A server's request for a task that is over belongs to the call of the task.
+func TestServerRequestOfAnEndedTask(t *testing.T) {
 	var tracker Pairing
 	var last []Part
 	for i, step := range []struct {

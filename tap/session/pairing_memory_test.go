@@ -21,7 +21,7 @@ func (t *Pairing) entries() (n int) {
 
 // A million frames that leave as much state as possible: answered calls,
 // cancelled ones, abandoned chains and tasks, names of all kinds.
-// The memory of a Pairing is bounded nevertheless.
+// The memory of a Pairing is still bounded.
 func TestPairingMemory(t *testing.T) {
 	frames := 1_000_000
 	if longtest.Sampled(t) {
@@ -61,7 +61,7 @@ func TestPairingMemory(t *testing.T) {
 	}
 }
 
-// leaveBehind makes a call, or something else, that leaves one thing or another.
+// leaveBehind makes a call, or something else, that leaves some state.
 func leaveBehind(add func(tap.Lane, string, ...any), what, i int) {
 	request := `{"id":%d,"method":"tools/call","params":{"name":"t%[1]d","task":{},"_meta":{"progressToken":"t%[1]d","io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
 	switch what {
@@ -90,8 +90,8 @@ func leaveBehind(add func(tap.Lane, string, ...any), what, i int) {
 	}
 }
 
-// A cancelled call that was handed over because too many others wait: its answer
-// is late all the same, and the next one is a repeat.
+// A cancelled call was handed over because too many others wait: its answer is still
+// late, and the next one is a repeat.
 func TestPairingGivesUpCancelledCalls(t *testing.T) {
 	var tracker Pairing
 	var ended []*Call

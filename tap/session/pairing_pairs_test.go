@@ -30,7 +30,7 @@ func transcript(t testing.TB, text string) (frames []tap.Frame) {
 	return frames
 }
 
-// links lists the requests and responses of frames with what a Pairing ties them to.
+// links lists the requests and responses of frames with their pairs.
 func links(p *Pairing, frames []tap.Frame) string {
 	var all []string
 	for _, f := range frames {
@@ -70,8 +70,8 @@ func link(p *Part) string {
 	return s
 }
 
-// pairCases are transcripts with the links they make and, by frame number, the
-// requests that are open at their end.
+// pairCases are transcripts with the resulting links and, by frame number, the requests
+// that are open at the end.
 var pairCases = []struct{ name, text, want, open string }{
 	{"request and response", `
 			> {"id":0,"method":"ping"}
@@ -176,7 +176,7 @@ func TestOpenRequest(t *testing.T) {
 	var p Pairing
 	frames := transcript(t, `< {"id":"x","method":"roots/list"}`)
 	links(&p, frames)
-	clear(frames[0].Raw) // what is open must not live in the frame's memory
+	clear(frames[0].Raw) // open requests must not use the frame's memory
 	open := p.Open()
 	if len(open) != 1 || open[0].Method != "roots/list" || string(open[0].ID) != `"x"` ||
 		open[0].Lane != tap.ToClient || open[0].At != 10*time.Millisecond {
@@ -184,7 +184,7 @@ func TestOpenRequest(t *testing.T) {
 	}
 }
 
-// What Open returned stays.
+// The result of Open does not change later.
 func TestOpenRequestsStay(t *testing.T) {
 	var p Pairing
 	add := func(seq uint64, lane tap.Lane, kind jsonrpc.Kind, id string) {
@@ -205,8 +205,8 @@ func TestOpenRequestsStay(t *testing.T) {
 	}
 }
 
-// TestPastIsBounded holds that answered requests are forgotten but for a fixed
-// number, each id being used anew or always the same.
+// TestPastIsBounded checks that only a fixed number of answered requests is remembered,
+// whether each id is new or always the same.
 func TestPastIsBounded(t *testing.T) {
 	for name, id := range map[string]func(i int) []byte{
 		"new ids": func(i int) []byte { return fmt.Append(nil, i) },
@@ -237,8 +237,8 @@ func TestPastIsBounded(t *testing.T) {
 	}
 }
 
-// TestPastIsBoundedOfReusedID holds that an id which was used again is as young
-// as its last use.
+// TestPastIsBoundedOfReusedID checks that the age of a reused id counts from its last
+// use.
 func TestPastIsBoundedOfReusedID(t *testing.T) {
 	var p Pairing
 	seq := uint64(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// vocabulary are messages with room for an id, a token, a state and the like,
-// all from the same few values, so that they meet.
+// vocabulary are messages with placeholders for an id, a token, a state and the like,
+// which are filled from the same few values, so that they match.
 var vocabulary = []string{
 	`{"id":%s,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":%s}}}`,
 	`{"id":%s,"method":"tools/call","params":{"name":%s,"task":{},"_meta":{"io.modelcontextprotocol/logLevel":"info"}}}`,
@@ -67,7 +67,7 @@ var ends = []string{
 	`{"event":"response","status":404,"reason":"Not Found"}`, `{"event":"response","status":401}`, `{"event":"request","method":"GET"}`,
 }
 
-// randomSession is an arbitrary session.
+// randomSession returns an arbitrary session.
 func randomSession(rng *rand.Rand, n int) (frames []tap.Frame) {
 	message := func() string {
 		pick := func(of int) string { return values[rng.IntN(of)] }
@@ -93,8 +93,8 @@ func randomSession(rng *rand.Rand, n int) (frames []tap.Frame) {
 	return frames
 }
 
-// Whatever comes in whatever order: each message is a part of one call or none,
-// each call is handed over once, and it agrees with its parts.
+// Whatever the messages and their order are, each is a part of at most one call, each
+// call is handed over once, and it agrees with its parts.
 func TestRandomSessions(t *testing.T) {
 	for seed := range uint64(1500) {
 		frames := randomSession(rand.New(rand.NewPCG(seed, 1)), 80)
@@ -107,8 +107,8 @@ func TestRandomSessions(t *testing.T) {
 	}
 }
 
-// A call that was handed over is not touched again, whatever comes, and neither it
-// nor what was said of open ones lives in the memory of the frames.
+// A call that was handed over does not change, whatever follows, and neither it nor the
+// result of Open uses the memory of the frames.
 func TestEndedCallsStay(t *testing.T) {
 	for seed := range uint64(60) {
 		var tracker session.Pairing

@@ -14,7 +14,7 @@ func trackerAdd(tracker *Pairing, seq int, lane tap.Lane, text string) []Part {
 	return tracker.Add(&tap.Frame{Seq: uint64(seq), At: time.Duration(seq), Lane: lane, Size: int64(len(text))}, &m)
 }
 
-// Of a long call the first and the last parts are kept.
+// The first and the last parts of a long call are kept.
 func TestPairingKeepsBothEnds(t *testing.T) {
 	const progress = 1000
 	var tracker Pairing
@@ -45,8 +45,8 @@ func TestPairingKeepsBothEnds(t *testing.T) {
 	}
 }
 
-// An id of any length is cancelled only by its own: one that is as long and begins
-// the same means something else.
+// A request with a long id is cancelled only by exactly this id, not by another one with
+// the same length and prefix.
 func TestPairingLongIDs(t *testing.T) {
 	var tracker Pairing
 	long := strings.Repeat("x", jsonrpc.MaxWord)
@@ -66,7 +66,7 @@ func TestPairingLongIDs(t *testing.T) {
 	}
 }
 
-// Many requests with one id, and many of one shape: no step walks over them.
+// Many requests with one id, and many of one shape: no step iterates over them.
 func TestPairingManyAlike(t *testing.T) {
 	const n = 50_000
 	var tracker Pairing

@@ -9,22 +9,22 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Messages that are too large to be loaded are read from their beginning. What was
-// not read is guessed only where one answer is possible.
+// Messages that are too large to be loaded are read from their beginning. A member that
+// was not read is guessed only if there is one possibility.
 func TestPairingUnread(t *testing.T) {
 	const large = " \x00" // before the part that is cut off
 	for _, c := range []struct {
 		name, frames, want string
 	}{
-		{"id in front", `
+		{"id first", `
 			> {"id":1,"method":"tools/call","params":{"name":"` + large + `
 			< {"id":1,"result":{"x":"` + large,
 			"1 request 1; 2 response 1"},
-		{"id behind the result", `
+		{"id after the result", `
 			> {"id":1,"method":"tools/call"}
 			< {"result":{"x":"` + large,
 			"1 request 1; 2 response 1 guess"},
-		{"error with the id behind", `
+		{"error with the id after it", `
 			> {"id":1,"method":"tools/call"}
 			< {"error":{"x":"` + large,
 			"1 request 1; 2 response 1 guess"},
@@ -50,19 +50,19 @@ func TestPairingUnread(t *testing.T) {
 		{"nothing is open", `
 			< {"result":{"x":"` + large,
 			"1 unread 0"},
-		{"request with the id behind", `
+		{"request with the id last", `
 			> {"method":"tools/call","params":{"x":"` + large + `
 			> {"id":2,"method":"ping"}
 			< {"id":2,"result":{}}
 			< {"id":1,"result":{}}
 			< {"id":1,"result":{}}`,
 			"1 request 1; 2 request 2; 3 response 2; 4 response 1 guess; 5 orphan 0"},
-		{"two requests with the id behind", `
+		{"two requests with the id last", `
 			> {"method":"tools/call","params":{"x":"` + large + `
 			> {"method":"tools/call","params":{"x":"` + large + `
 			< {"id":1,"result":{}}`,
 			"1 request 1; 2 request 2; 3 orphan 0"},
-		{"both ids behind, on exchanges", `
+		{"both ids last, on exchanges", `
 			>1 {"method":"tools/call","params":{"x":"` + large + `
 			>2 {"method":"tools/call","params":{"x":"` + large + `
 			<2 {"result":{"x":"` + large + `

@@ -47,7 +47,7 @@ func (t *Pairing) request(x *arrival) {
 	t.bound()
 }
 
-// known finds the call that a request is a further one of.
+// known finds the call that a request continues.
 func (t *Pairing) known(x *arrival, w fields) (*call, purpose) {
 	if why := taskPurpose(x.m.Method); why != asksCall {
 		tasks := t.words[word(wordTask, x.f.Lane, w["taskId"])]
@@ -117,7 +117,7 @@ func (t *Pairing) opens(x *arrival, c *call) {
 	t.began = true
 }
 
-// revisionOf is the version that a request is in.
+// revisionOf returns the version that a request is in.
 func (t *Pairing) revisionOf(w fields) jsonrpc.Revision {
 	switch {
 	case w["_meta/protocolVersion"] != nil:
@@ -168,7 +168,7 @@ func mayCause(method string) bool {
 	return !known
 }
 
-// within finds the call that a call is asked within.
+// within finds the call within which a call was made.
 func (t *Pairing) within(x *arrival, w fields, c *call) {
 	var parent *call
 	past := ""

@@ -149,7 +149,7 @@ func (t *Pairing) callAnswered(x *arrival, a *request) {
 	t.conclude(x, c)
 }
 
-// conclude ends a call with the answer that has just come.
+// conclude ends a call with the answer that has just arrived.
 func (t *Pairing) conclude(x *arrival, c *call) {
 	m := x.m
 	status := CallDone
@@ -195,7 +195,8 @@ func (t *Pairing) conclude(x *arrival, c *call) {
 //   - One that was answered with status 200 and a body without a message has failed
 //     ([NoteNoMessage]).
 //
-// A client that hangs up is noticed at once, the end of the exchange when the server notices.
+// A client that hangs up is noticed immediately, the end of the exchange only when the server
+// notices.
 //
 // In HTTP+SSE the exchange of a request ends, with a status such as 202, before the answer
 // comes on another.
@@ -259,7 +260,7 @@ func (a *request) replied(e *tap.Event) {
 			words += ": " + reason
 		}
 		if a.purpose <= asksRetry && !a.call.Status.Settled() {
-			a.call.ErrorText = jsonrpc.Bound(words) // should there be no answer and no end
+			a.call.ErrorText = jsonrpc.Bound(words) // in case neither an answer nor an end follows
 		}
 	}
 }

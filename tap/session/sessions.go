@@ -70,13 +70,13 @@ type Session struct {
 // Limits of [Sessions].
 const (
 	// MaxSessions is how many sessions are kept in memory: the most recently active
-	// ones. The others keep their numbers as long as one of their names is among the
-	// MaxNames that were used last.
+	// ones. Other sessions keep their numbers as long as one of their names is among the
+	// MaxNames most recently used.
 	MaxSessions = 1024
 	MaxNames    = 17 << 10
 	// MaxExchanges is how many HTTP exchanges, and how many connections, may be open in
 	// a recording: a machine has no more ports. Beyond that the oldest are forgotten, and
-	// their later frames are taken for those of an exchange without a head.
+	// their later frames count as those of an exchange without a head.
 	MaxExchanges = 1 << 16
 )
 
@@ -104,8 +104,8 @@ const (
 // message of the exchange: [Survey] knows it for the frames before that.
 //
 // Its memory is bounded by [MaxExchanges], [MaxSessions] and [MaxNames]. The zero value is
-// ready. Frames must be added in the order of their numbers. It must not be used by several
-// goroutines at once.
+// ready. Frames must be added in the order of their numbers. Sessions is not safe for
+// concurrent use.
 type Sessions struct {
 	count int
 	// open are the sessions that are kept, the most recently active one last.
@@ -118,9 +118,9 @@ type Sessions struct {
 	unsettled []*session
 	http      bool
 
-	// What the last frame caused: late is the exchange whose session became known
+	// The effects of the last frame: late is the exchange whose session became known
 	// although other frames of it came before, and lateSession that session's number;
-	// forgotten are the sessions that are not kept any more. See [Entry] for resumes and
+	// forgotten are the sessions that are no longer kept. See [Entry] for resumes and
 	// replays.
 	late             uint64
 	lateSession      int
@@ -132,7 +132,7 @@ type Sessions struct {
 type session struct {
 	Session
 	finding finding
-	// path is that of the client's requests, client its clientKey, and agent its
+	// path is the path of the client's requests, client its clientKey, and agent its
 	// User-Agent.
 	path, client, agent string
 	// keys are its names in Sessions.names, the oldest first.
@@ -159,7 +159,7 @@ func (s *Sessions) Add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
 		in = s.event(f, e)
 	case f.Exchange != 0:
 		in = s.frame(f, m)
-	case e != nil && s.ofTheRun(e):
+	case e != nil && s.runEvent(e):
 		return 0
 	default:
 		in = s.only()
@@ -180,9 +180,9 @@ func (s *Sessions) Add(f *tap.Frame, e *tap.Event, m *jsonrpc.Message) int {
 	return in.Number
 }
 
-// ofTheRun handles an event without an exchange. It reports whether the event belongs to no
+// runEvent handles an event without an exchange. It reports whether the event belongs to no
 // session, as in a recording of HTTP.
-func (s *Sessions) ofTheRun(e *tap.Event) bool {
+func (s *Sessions) runEvent(e *tap.Event) bool {
 	switch e.Name {
 	case tap.EventStart:
 		s.http = s.http || e.Transport == "http"
@@ -209,7 +209,7 @@ func (s *Sessions) only() *session {
 // Count returns the number of sessions so far.
 func (s *Sessions) Count() int { return s.count }
 
-// Session returns a session so far, and whether it is still kept.
+// Session returns what is known of a session so far, and whether it is still kept.
 func (s *Sessions) Session(number int) (Session, bool) {
 	if in, ok := s.open.Get(number); ok {
 		return in.Session, true
@@ -226,7 +226,7 @@ type Exchange struct {
 	Number uint64
 	// Method and Target are those of its request, at most [jsonrpc.MaxSubject] bytes.
 	Method, Target string
-	// Status is that of the last response, which may be interim; 0 if there is none.
+	// Status is the status of the last response, which may be interim; 0 if there is none.
 	Status int
 	// Carries reports that it has carried a message to the server, Asks that one of
 	// these was a request.
@@ -425,7 +425,7 @@ func (s *Sessions) begin(kind SessionKind) *session {
 	return &session{Session: Session{Number: s.count, Kind: kind}}
 }
 
-// forget drops all of a session but its number and its names.
+// forget drops everything of a session except its number and its names.
 func (s *Sessions) forget(x *session) {
 	s.settle(x)
 	x.Facts, x.finding, x.events = Facts{}, finding{}, bounded.Map[uint64, seenEvent]{}
@@ -436,7 +436,7 @@ func (s *Sessions) forget(x *session) {
 // each of its credentials, which change every hour or so.
 const maxSessionKeys = 16
 
-// name gives a session a name, which another session loses.
+// name gives a session a name, and takes it from the session that had it.
 func (s *Sessions) name(x *session, key string) {
 	old := s.named(key)
 	if old == x {
@@ -469,7 +469,7 @@ func (s *Sessions) unnameAll(x *session, letters ...byte) {
 	}
 }
 
-// named returns the session with a name, or nil. One that is not kept any more is returned
+// named returns the session with a name, or nil. One that is no longer kept is returned
 // without its state.
 func (s *Sessions) named(key string) *session {
 	s.names.Touch(key)

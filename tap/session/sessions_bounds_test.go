@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// chat makes frames one by one.
+// chat makes frames one at a time.
 type chat struct {
 	seq uint64
 	add func(f *tap.Frame)
@@ -33,7 +33,7 @@ func (c *chat) frame(f tap.Frame) {
 	c.add(&f)
 }
 
-// post is a whole exchange of a session with an id.
+// post makes a whole exchange of a session with an id.
 func (c *chat) post(exchange uint64, id, ask, answer string) {
 	c.event(exchange, tap.Event{Name: tap.EventRequest, Method: "POST", Target: "/mcp", Header: [][2]string{{"Mcp-Session-Id", id}}})
 	c.body(exchange, tap.ToServer, ask)
@@ -42,8 +42,8 @@ func (c *chat) post(exchange uint64, id, ask, answer string) {
 	c.event(exchange, tap.Event{Name: tap.EventEnd})
 }
 
-// An initialize whose exchange is open for so long that it is forgotten will have no
-// response: its client, when it comes back, goes on with the session.
+// An initialize whose exchange is open for so long that it is forgotten gets no response:
+// when its client returns, it continues the session.
 func TestForgottenExchangeOpensNothing(t *testing.T) {
 	var sessions session.Sessions
 	number := 0
@@ -65,11 +65,11 @@ func TestForgottenExchangeOpensNothing(t *testing.T) {
 	}
 }
 
-// However many sessions there are, those that nothing happens in any more are not
-// kept, and one that comes back has its number all the same.
+// However many sessions there are, inactive ones are not kept, and one that becomes
+// active again still has its number.
 func TestSessionsAreBounded(t *testing.T) {
 	var sessions session.Sessions
-	number, told := 0, map[string]int{}
+	number, numbers := 0, map[string]int{}
 	c := &chat{add: func(f *tap.Frame) {
 		number = addTo(&sessions, f)
 	}}
@@ -77,7 +77,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	for i := range many {
 		id := fmt.Sprint("id-", i)
 		c.post(uint64(i+1), id, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
-		told[id] = number
+		numbers[id] = number
 		if number != i+1 {
 			t.Fatalf("%s is session %d", id, number)
 		}
@@ -91,11 +91,11 @@ func TestSessionsAreBounded(t *testing.T) {
 	if kept != session.MaxSessions {
 		t.Errorf("%d sessions are kept, want %d", kept, session.MaxSessions)
 	}
-	for i := range many { // every one of them was forgotten when its turn comes
+	for i := range many { // each was forgotten before its turn
 		id := fmt.Sprint("id-", i)
 		c.post(many+uint64(i+1), id, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"result":{}}`)
-		if number != told[id] {
-			t.Fatalf("%s was session %d and is %d", id, told[id], number)
+		if number != numbers[id] {
+			t.Fatalf("%s was session %d and is %d", id, numbers[id], number)
 		}
 	}
 	if sessions.Count() != many {
@@ -103,9 +103,9 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// What is beyond what is remembered of forgotten sessions gets a new number, and
-// that is all.
-func TestSessionsForgottenForGood(t *testing.T) {
+// A forgotten session whose names are no longer remembered gets a new number; nothing
+// else happens.
+func TestSessionsForgottenPermanently(t *testing.T) {
 	var sessions session.Sessions
 	number := 0
 	c := &chat{add: func(f *tap.Frame) {
@@ -186,8 +186,8 @@ func TestTrackerKeepsSessionsApart(t *testing.T) {
 	}
 }
 
-// A message that is sent again on a stream that was resumed is of no call, and
-// opens none: the server's request in it has been answered.
+// A message that is repeated on a resumed stream belongs to no call and begins none: the
+// server's request in it has been answered.
 func TestTrackerAndReplays(t *testing.T) {
 	text, err := os.ReadFile("testdata/views/sessions-resumed.txt")
 	if err != nil {
@@ -237,8 +237,8 @@ func TestTrackerAndReplays(t *testing.T) {
 	}
 }
 
-// The calls of a session that is not kept any more are handed over as they are,
-// those of the others stay open, in order.
+// The calls of a session that is no longer kept are handed over as they are; those of
+// other sessions stay open, in order.
 func TestTrackerLetsGo(t *testing.T) {
 	var all session.Tracker
 	var ended []*session.Call
@@ -268,7 +268,7 @@ func TestTrackerLetsGo(t *testing.T) {
 	}
 }
 
-// A client with ever new tokens, or ever new names, is no reason to grow.
+// A client with ever new tokens or names does not make the memory grow.
 func TestSessionNamesAreBounded(t *testing.T) {
 	var sessions session.Sessions
 	c := &chat{add: func(f *tap.Frame) {
@@ -293,8 +293,8 @@ func modernRequest(id int) string {
 		`"io.modelcontextprotocol/clientInfo":{"name":"cli","version":"3"}}}}`, id)
 }
 
-// Whatever a recording holds, reading it ends, and a frame's session is one that
-// there is.
+// Whatever a recording holds, reading it terminates, and the session of each frame
+// exists.
 func FuzzSessions(f *testing.F) {
 	files, _ := filepath.Glob("testdata/views/sessions-*.txt")
 	for _, file := range files {
@@ -327,8 +327,8 @@ func FuzzSessions(f *testing.F) {
 	})
 }
 
-// What comes on a stream that was resumed belongs to the call whose response the stream
-// is, with certainty, although another call was asked later.
+// A message on a resumed stream certainly belongs to the call whose response the stream
+// carries, although another call was made later.
 func TestResumedStreamHasItsCalls(t *testing.T) {
 	var all session.Tracker
 	var last *session.Entry

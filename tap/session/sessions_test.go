@@ -15,11 +15,11 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-var updateSessions = flag.Bool("update-sessions", false, "write the sessions that the fixtures turn out to have")
+var updateSessions = flag.Bool("update-sessions", false, "rewrite the sessions in the fixtures")
 
 // A script is the text form of a recording of HTTP traffic. Lines that begin
-// with [ are its frames: the number of the session that the frame is told to be
-// of, and what it is:
+// with [ are its frames: the number of the session that the frame is assigned
+// to, and what it is:
 //
 //	connect CONN, disconnect CONN, start TRANSPORT
 //	EXCHANGE METHOD TARGET name=value…    the head of a request; conn= is the
@@ -31,7 +31,7 @@ var updateSessions = flag.Bool("update-sessions", false, "write the sessions tha
 //	                                      id:ID for one with an id
 //	>EXCHANGE text TEXT                   a WebSocket message
 //
-// All others are prose, up to a line of dashes, below which the sessions stand.
+// All others are comments, up to a line of dashes, which the sessions follow.
 type script struct {
 	lines  []string // as they are
 	frames []tap.Frame
@@ -157,9 +157,9 @@ func addTo(sessions *session.Sessions, f *tap.Frame) int {
 	return sessions.Add(f, nil, &m)
 }
 
-// run returns the sessions of the frames as they are known by then, those that are known
-// after a first pass, and the sessions in words.
-func (s *script) run() (told, indexed []int, summary []string) {
+// run returns the sessions of the frames as known after each frame, those known after a
+// first pass, and a description of the sessions.
+func (s *script) run() (assigned, indexed []int, summary []string) {
 	var tracker session.Tracker
 	sessions := &tracker.Sessions
 	survey := session.NewSurvey(false)
@@ -167,12 +167,12 @@ func (s *script) run() (told, indexed []int, summary []string) {
 	for i := range s.frames {
 		f := &s.frames[i]
 		e := tracker.Add(f)
-		told = append(told, e.Session)
+		assigned = append(assigned, e.Session)
 		if n := e.Resumes; n > 0 {
 			summary = append(summary, fmt.Sprintf("frame %d resumes the stream that began with %d", f.Seq, n))
 		}
 		if n := e.Replays; n > 0 {
-			summary = append(summary, fmt.Sprintf("frame %d is %d once more", f.Seq, n))
+			summary = append(summary, fmt.Sprintf("frame %d repeats frame %d", f.Seq, n))
 		}
 		survey.Add(f)
 		tally.Add(f)
@@ -189,7 +189,7 @@ func (s *script) run() (told, indexed []int, summary []string) {
 	if n := int(tally.Sessions); n != sessions.Count() {
 		summary = append(summary, fmt.Sprintf("a tally counts %d", n))
 	}
-	return told, indexed, summary
+	return assigned, indexed, summary
 }
 
 func describeSession(x *session.Session) string {
@@ -222,19 +222,19 @@ func TestSessions(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := readScript(t, string(text))
-			told, indexed, summary := s.run()
+			assigned, indexed, summary := s.run()
 			out := append([]string(nil), s.lines[:s.end]...)
 			for i, line := range s.at {
 				_, rest, _ := strings.Cut(out[line], "] ")
-				out[line] = fmt.Sprintf("[%d] %s", told[i], rest)
-				if told[i] != s.want[i] && !*updateSessions {
-					t.Errorf("line %d is told to be of session %d, want %d: %s", line+1, told[i], s.want[i], rest)
+				out[line] = fmt.Sprintf("[%d] %s", assigned[i], rest)
+				if assigned[i] != s.want[i] && !*updateSessions {
+					t.Errorf("line %d is assigned to session %d, want %d: %s", line+1, assigned[i], s.want[i], rest)
 				}
-				if told[i] != 0 && indexed[i] != told[i] {
-					t.Errorf("line %d: session %d, and %d with an index", line+1, told[i], indexed[i])
+				if assigned[i] != 0 && indexed[i] != assigned[i] {
+					t.Errorf("line %d: session %d, and %d with an index", line+1, assigned[i], indexed[i])
 				}
-				if told[i] == 0 && indexed[i] != 0 {
-					summary = append(summary, fmt.Sprintf("frame %d is of %d, as it turns out", i+1, indexed[i]))
+				if assigned[i] == 0 && indexed[i] != 0 {
+					summary = append(summary, fmt.Sprintf("frame %d belongs to session %d, as known later", i+1, indexed[i]))
 				}
 			}
 			out = append(append(out, "-----"), summary...)

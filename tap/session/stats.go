@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// MaxStatsGroups is how many groups a [Stats] has, but for those of what is
+	// MaxStatsGroups is how many groups a [Stats] has, apart from those for all calls
 	// beyond that: a recording may name a new tool in each call.
 	MaxStatsGroups = 2048
 	// MaxStatsWaiting is how many of the calls without an answer are kept.
@@ -47,8 +47,8 @@ func (m *moment) note(at time.Duration) {
 	}
 }
 
-// NewStats makes the Stats of one recording, which keeps that many of its slowest
-// calls.
+// NewStats makes the Stats of one recording, which keeps at most the given number of
+// its slowest calls.
 func NewStats(recording string, slowest int) *Stats {
 	return &Stats{
 		recording: recording, groups: map[StatsKey]*StatsGroup{},
@@ -59,14 +59,14 @@ func NewStats(recording string, slowest int) *Stats {
 // Add counts a call that a [Pairing] has handed over.
 func (s *Stats) Add(c *Call) {
 	var end time.Duration
-	if len(c.Parts) > 0 { // let go: what came of it is not known
+	if len(c.Parts) > 0 { // let go: its outcome is not known
 		end = c.Parts[len(c.Parts)-1].At
 	}
 	s.count(c, end)
 }
 
 // Finish counts the calls that are still open at the end of the recording, or,
-// while it is live, now. Nothing may be added after that, but Stats be merged.
+// while it is live, now. After that no calls may be added, but Stats may be merged.
 func (s *Stats) Finish(open []*Call, end time.Duration) {
 	for _, c := range open {
 		s.count(c, end)
@@ -121,7 +121,7 @@ func outcome(c *Call, took time.Duration) (CallStatus, time.Duration, bool) {
 			if p := &c.Parts[i]; p.Method == "notifications/subscriptions/acknowledged" {
 				status := c.Status
 				if c.Status == CallCancelled || c.Status == CallCancelledLate {
-					status = CallDone // to cancel it is how a client ends it
+					status = CallDone // a client ends it by cancelling it
 				}
 				return status, max(p.At-c.At, 0), true
 			}
@@ -141,7 +141,7 @@ func (s *Stats) succeeded(method string, at time.Duration) {
 	}
 }
 
-// group returns the group of a key, or that of all others where there are too many.
+// group returns the group of a key, or that of all others if there are too many.
 func (s *Stats) group(k StatsKey) *StatsGroup {
 	g := s.groups[k]
 	if g == nil && len(s.groups) >= MaxStatsGroups {
@@ -155,7 +155,7 @@ func (s *Stats) group(k StatsKey) *StatsGroup {
 	return g
 }
 
-// Merge counts what o has counted, which must be finished.
+// Merge adds the counts of o, which must be finished.
 func (s *Stats) Merge(o *Stats) {
 	for _, g := range o.Groups() {
 		s.group(g.StatsKey).merge(g)
@@ -170,17 +170,17 @@ func (s *Stats) Merge(o *Stats) {
 	}
 }
 
-// Groups returns the groups, those first that took longest altogether, answered or
-// not.
+// Groups returns the groups, ordered by the total time of their calls, answered or not,
+// the longest first.
 func (s *Stats) Groups() []*StatsGroup {
 	return slices.SortedFunc(maps.Values(s.groups), func(a, b *StatsGroup) int {
 		return cmp.Or(cmp.Compare(b.time(), a.time()), a.StatsKey.compare(&b.StatsKey))
 	})
 }
 
-// Total sums up the calls that were asked within others, or all that were not.
-// Only Nested is set in its key. The time of a call includes what was asked within it,
-// so only the times of calls that are not nested may be added up.
+// Total sums up the nested calls, or all that are not nested. Only Nested is set in its
+// key. The time of a call includes the calls within it, so only the times of calls that
+// are not nested may be added up.
 func (s *Stats) Total(nested bool) StatsGroup {
 	total := StatsGroup{StatsKey: StatsKey{Nested: nested}}
 	for _, g := range s.Groups() {
@@ -191,8 +191,8 @@ func (s *Stats) Total(nested bool) StatsGroup {
 	return total
 }
 
-// Slowest returns the calls that took longest, until they were answered, cancelled or
-// the recording ended, the slowest first, both nested and not.
+// Slowest returns the calls that took longest until they were answered or cancelled or
+// the recording ended, nested ones included, the slowest first.
 func (s *Stats) Slowest() []StatsCall { return s.slowest.calls }
 
 // Waiting returns the calls that have no answer and were not cancelled, those
@@ -212,19 +212,19 @@ func NewMeter(s *Stats, session int) *Meter { return &Meter{stats: s, session: s
 
 // Add adds the next frame.
 func (m *Meter) Add(f *tap.Frame) {
-	for _, c := range m.wanted(m.tracker.Add(f).Ended) {
+	for _, c := range m.selected(m.tracker.Add(f).Ended) {
 		m.stats.Add(c)
 	}
 }
 
 // Finish counts the calls that are still open at the end of the recording, or, while it is live, now.
-func (m *Meter) Finish(end time.Duration) { m.stats.Finish(m.wanted(m.tracker.Open()), end) }
+func (m *Meter) Finish(end time.Duration) { m.stats.Finish(m.selected(m.tracker.Open()), end) }
 
 // Sessions returns how many sessions there were.
 func (m *Meter) Sessions() int { return m.tracker.Sessions.Count() }
 
-// wanted keeps the calls of the session.
-func (m *Meter) wanted(calls []*Call) []*Call {
+// selected returns the calls of the session.
+func (m *Meter) selected(calls []*Call) []*Call {
 	if m.session == 0 {
 		return calls
 	}
@@ -233,9 +233,9 @@ func (m *Meter) wanted(calls []*Call) []*Call {
 
 // A StatsKey identifies the calls that are summed up together.
 type StatsKey struct {
-	// Lane is that of the request: [tap.ToServer] for what the client asked.
+	// Lane is the lane of the request: [tap.ToServer] for calls of the client.
 	Lane tap.Lane
-	// Nested reports that they were asked within other calls.
+	// Nested reports that they were made within other calls.
 	Nested bool
 	// Others marks the calls of any method and name for which there was no group left.
 	Others bool
@@ -247,7 +247,7 @@ type StatsKey struct {
 // StatusCounts is a number of calls for each [CallStatus].
 type StatusCounts [callStatuses]uint64
 
-// Calls is the number of all calls.
+// Calls returns the number of all calls.
 func (s *StatusCounts) Calls() (n uint64) {
 	for _, v := range s {
 		n += v
@@ -255,13 +255,13 @@ func (s *StatusCounts) Calls() (n uint64) {
 	return n
 }
 
-// Errors is how many calls failed: with a JSON-RPC error, an HTTP status, or in the tool.
+// Errors returns how many calls failed: with a JSON-RPC error, an HTTP status, or in the tool.
 func (s *StatusCounts) Errors() uint64 { return s[CallError] + s[CallToolError] }
 
-// Cancelled is how many were cancelled, answered after that or not.
+// Cancelled returns how many were cancelled, answered after that or not.
 func (s *StatusCounts) Cancelled() uint64 { return s[CallCancelled] + s[CallCancelledLate] }
 
-// Unanswered is how many have no answer: they wait for one, or for the input
+// Unanswered returns how many have no answer: they wait for one, or for the input
 // that was required, or for the end of a task.
 func (s *StatusCounts) Unanswered() uint64 {
 	return s[CallPending] + s[CallInputRequired] + s[CallWorking]
@@ -277,12 +277,12 @@ func (s *StatusCounts) merge(o *StatusCounts) {
 type StatsGroup struct {
 	StatsKey
 	Statuses StatusCounts
-	// Latency is how long the calls took that were answered, from the last
-	// byte of the first request to the last byte of the answer that ended the
-	// call: with all that was asked within it, and all retries. A subscription
-	// took until it was acknowledged.
+	// Latency has the time that each answered call took, from the last byte of
+	// the first request to the last byte of the answer that ended the call,
+	// including nested calls and retries. A subscription took until it was
+	// acknowledged.
 	Latency Latencies
-	// Waited is for how long altogether the others were waited for, until they
+	// Waited is the total time for which the other calls waited, until they
 	// were cancelled or the recording ended.
 	Waited time.Duration
 	// BytesToServer and BytesToClient are the sizes of the messages, progress
@@ -290,7 +290,7 @@ type StatsGroup struct {
 	BytesToServer, BytesToClient int64
 }
 
-// time is how long all calls took, answered or not.
+// time returns how long all calls took, answered or not.
 func (g *StatsGroup) time() time.Duration { return addTime(g.Latency.Sum(), g.Waited) }
 
 func (g *StatsGroup) merge(o *StatsGroup) {
@@ -302,12 +302,12 @@ func (g *StatsGroup) merge(o *StatsGroup) {
 }
 
 // isNamed reports whether calls of a method are distinguished by their subject,
-// which is the name of the tool or the prompt. Of URIs there may be any number.
+// which is the name of the tool or the prompt. The number of URIs is unlimited.
 func isNamed(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "tools/invoke"
 }
 
-// compare puts keys in an order that is always the same.
+// compare defines a total order of keys.
 func (k *StatsKey) compare(o *StatsKey) int {
 	flag := func(is bool) int {
 		if is {
@@ -326,21 +326,21 @@ type StatsCall struct {
 	// Recording is the name that [NewStats] was given.
 	Recording string
 	// Ref names the call's first request, Answer what settled it, Parent the
-	// call within which it was asked; zero when there is none.
+	// call within which it was made; zero when there is none.
 	Ref, Answer, Parent Ref
-	// Lane is that of the request. Method and Subject are the call's.
+	// Lane is the lane of the request. Method and Subject are the call's.
 	Lane            tap.Lane
 	Method, Subject string
 	Status          CallStatus
-	// At is when it was asked, Took how long until its answer, or how long it
-	// has waited for one.
+	// At is when it was made, Took how long it took until its answer, or how long
+	// it has waited for one.
 	At, Took time.Duration
 	// StreamEnd is how its exchange ended if it has [NoteStreamEnded], zero for others.
 	StreamEnd StreamEnd
 }
 
-// topCalls keeps the calls that took longest, at most some, in order: of those that
-// took the same, the first that came.
+// topCalls keeps the calls that took longest, in order. Of calls that took the same time,
+// earlier ones come first.
 type topCalls struct {
 	most  int
 	calls []StatsCall
@@ -367,16 +367,16 @@ type Latencies struct {
 	sum    time.Duration
 }
 
-// Add adds a duration. A negative one, as only a damaged recording has it, counts
-// as zero.
+// Add adds a duration. A negative one, which only a damaged recording has, counts as
+// zero.
 func (l *Latencies) Add(d time.Duration) {
 	d = max(d, 0)
 	l.all, l.sorted = append(l.all, d), false
 	l.sum = addTime(l.sum, d)
 }
 
-// addTime adds durations that are not negative. A sum that would overflow, as only a
-// damaged recording has it, is the greatest duration.
+// addTime adds durations that are not negative. If the sum would overflow, which takes a
+// damaged recording, it returns the greatest duration.
 func addTime(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -411,9 +411,9 @@ func (l *Latencies) Min() time.Duration { return l.Quantile(0) }
 // Max returns the greatest duration, 0 if there are none.
 func (l *Latencies) Max() time.Duration { return l.Quantile(1000) }
 
-// Quantile returns the smallest of the durations that at least permille of a
-// thousand do not exceed (the nearest rank): 500 for the median, 990 for p99. It is
-// 0 if there are none.
+// Quantile returns the smallest duration that at least permille thousandths of the
+// durations do not exceed (nearest rank): 500 for the median, 990 for p99. It returns 0
+// if there are none.
 func (l *Latencies) Quantile(permille int) time.Duration {
 	n := len(l.all)
 	if n == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// crowd makes the frames of some sessions, of which every kind has some, that use
-// the same ids at the same time.
+// crowd makes the frames of some sessions of every kind that use the same ids at the same
+// time.
 func crowd(seed uint64, add func(session int, f *tap.Frame)) {
 	const sessions, calls = 4, 300
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -58,7 +58,7 @@ func crowd(seed uint64, add func(session int, f *tap.Frame)) {
 	}
 }
 
-// describeStats is all that Stats say of groups.
+// describeStats returns everything that Stats report about groups.
 func describeStats(s *session.Stats) string {
 	var b strings.Builder
 	for _, g := range s.Groups() {
@@ -67,7 +67,7 @@ func describeStats(s *session.Stats) string {
 	return b.String()
 }
 
-// The stats of a recording are those of its sessions, each by itself, together.
+// The stats of a recording are the sum of those of its sessions.
 func TestMeter(t *testing.T) {
 	const end = time.Hour
 	for seed := range uint64(20) {
@@ -133,7 +133,7 @@ func TestMeterOnStdio(t *testing.T) {
 	}
 }
 
-// Of a session that is not kept any more, the calls count as they are.
+// The calls of a session that is no longer kept count as they are.
 func TestMeterLetsGo(t *testing.T) {
 	stats := session.NewStats("r", 5)
 	m := session.NewMeter(stats, 0)
@@ -153,7 +153,7 @@ func TestMeterLetsGo(t *testing.T) {
 	}
 }
 
-// What the ends of exchanges say of calls counts.
+// The effects of the ends of exchanges on calls count.
 func TestMeterOnStreams(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "streams", "*.txtar"))
 	if err != nil || len(names) == 0 {

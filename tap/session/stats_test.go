@@ -12,10 +12,10 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// laneLines reads a session from text: a line that begins with > goes to the
-// server, one with < to the client, and others are for the reader. A number
-// after the sign is the HTTP exchange, one with a + how many milliseconds after
-// the line before it came, else 10.
+// laneLines reads a session from text: a line that begins with > goes to the server, one
+// with < to the client, and others are comments. A number after the sign is the HTTP
+// exchange; one with a + is the number of milliseconds since the previous line, 10 by
+// default.
 func laneLines(t testing.TB, text string) (frames []tap.Frame) {
 	t.Helper()
 	at := time.Duration(0)
@@ -43,7 +43,7 @@ func laneLines(t testing.TB, text string) (frames []tap.Frame) {
 	return frames
 }
 
-// statsText is a text form of all that Stats tell.
+// statsText returns everything that Stats report as text.
 func statsText(s *Stats) string {
 	var b strings.Builder
 	for _, g := range s.Groups() {
@@ -122,7 +122,7 @@ waiting 1m39.822s r#14 to_server resources/read file:///y: pending
 handshake 25ms
 useful 98ms
 `},
-	{"what is asked within a call counts apart", `
+	{"nested calls count separately", `
 > {"id":1,"method":"tools/call","params":{"name":"a"}}
 < {"id":1,"method":"sampling/createMessage","params":{}}
 >+500 {"id":1,"result":{}}
@@ -204,7 +204,7 @@ slow 420ms r#1 to_server tools/call a: done by #4
 waiting 1m39.56s r#5 to_server tools/call a: working
 useful 430ms
 `},
-	{"words of the dialect, and of nobody", `
+	{"methods of the dialect, and unknown ones", `
 > {"id":1,"method":"tools/invoke","params":{"name":"a\u0007"}}
 < {"id":1,"result":null}
 > {"id":2,"method":"own/word","params":{"name":"x"}}
@@ -232,7 +232,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// What is merged is what one recording with all of it would have.
+// Merged stats equal those of one recording with all calls.
 func TestStatsMerge(t *testing.T) {
 	all, both := NewStats("", 3), NewStats("", 3)
 	for i, c := range statsCases {
@@ -276,7 +276,7 @@ func TestStatsMerge(t *testing.T) {
 	}
 }
 
-// A recording that names a new tool in each call, and many that do.
+// One recording that names a new tool in each call, and many such recordings.
 func TestStatsGroupsAreBounded(t *testing.T) {
 	all := NewStats("", 5)
 	for r := range 3 {
@@ -302,7 +302,7 @@ func TestStatsGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// Keys that run into one another when they are written down are not the same.
+// Keys whose concatenations are equal are different.
 func TestStatsKeys(t *testing.T) {
 	s := NewStats("", 0)
 	add := func(lane tap.Lane, parent Ref, method, subject string) {
@@ -338,8 +338,8 @@ func TestStatsHostileTimes(t *testing.T) {
 	}
 }
 
-// A call that the Pairing lets go of counts as unanswered, for as long as is
-// known of it.
+// A call that the Pairing lets go of counts as unanswered, for as long as it is known to
+// have waited.
 func TestStatsLetGo(t *testing.T) {
 	s := NewStats("", 5)
 	s.Add(&Call{Ref: Ref{Seq: 3}, Method: "a", Lane: tap.ToServer, At: 10, Status: CallInputRequired, Notes: NoteLetGo,
@@ -350,7 +350,7 @@ func TestStatsLetGo(t *testing.T) {
 	}
 }
 
-// Of a million unanswered calls those are kept that wait longest.
+// Of a million unanswered calls, those that have waited longest are kept.
 func TestStatsWaitingIsBounded(t *testing.T) {
 	s := NewStats("", 5)
 	var open []*Call

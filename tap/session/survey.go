@@ -7,13 +7,13 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Survey is the result of a first pass over a recording: what only later frames determine.
-// That is the session of the head of a request, which comes before the message that names
-// it, and optionally the outcome of each request. Make one with [NewSurvey].
+// A Survey is the result of a first pass over a recording: the facts that only later frames
+// determine. These are the session of the head of a request, which precedes the message that
+// identifies the session, and optionally the outcome of each request. Make one with [NewSurvey].
 //
-// Its memory grows with the number of exchanges whose session became known late, which are
-// the handshakes and all those of 2026-07-28, and with that of the requests that are
-// unanswered or of cancelled calls.
+// Its memory grows with the number of exchanges whose session became known late (handshakes
+// and all exchanges of 2026-07-28), and with the number of requests that are unanswered or
+// of cancelled calls.
 type Survey struct {
 	tracker  Tracker
 	sessions int
@@ -23,7 +23,7 @@ type Survey struct {
 	// unanswered are requests without an answer, cancelled the first ones of calls
 	// that were cancelled.
 	unanswered, cancelled map[Ref]struct{}
-	// left has for requests without a response when it was lost or the client hung up.
+	// left has, for requests without a response, when it was lost or the client hung up.
 	left map[Ref]time.Duration
 }
 
@@ -85,8 +85,8 @@ func (s *Survey) ended(calls []*Call) {
 // Sessions returns how many sessions there are in the recording.
 func (s *Survey) Sessions() int { return s.sessions }
 
-// foretell sets the outcome of the requests among the messages.
-func (s *Survey) foretell(parts []Part) {
+// setOutcomes sets the outcome of the requests among the messages.
+func (s *Survey) setOutcomes(parts []Part) {
 	if s == nil || !s.requests {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 // of the lanes whose number is not zero.
 type LaneCounts [tap.Lanes]uint64
 
-// Total is the sum over the lanes.
+// Total returns the sum over the lanes.
 func (c LaneCounts) Total() (n uint64) {
 	for _, v := range c {
 		n += v
@@ -21,10 +21,10 @@ func (c LaneCounts) Total() (n uint64) {
 
 // laneCounts is how LaneCounts looks as JSON.
 type laneCounts struct {
-	Life     uint64 `json:"life,omitempty"`
-	ToServer uint64 `json:"to_server,omitempty"`
-	ToClient uint64 `json:"to_client,omitempty"`
-	Stderr   uint64 `json:"stderr,omitempty"`
+	Lifecycle uint64 `json:"life,omitempty"`
+	ToServer  uint64 `json:"to_server,omitempty"`
+	ToClient  uint64 `json:"to_client,omitempty"`
+	Stderr    uint64 `json:"stderr,omitempty"`
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -38,7 +38,7 @@ func (c *LaneCounts) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &l); err != nil {
 		return err
 	}
-	*c = LaneCounts{tap.Lifecycle: l.Life, tap.ToServer: l.ToServer, tap.ToClient: l.ToClient, tap.Stderr: l.Stderr}
+	*c = LaneCounts{tap.Lifecycle: l.Lifecycle, tap.ToServer: l.ToServer, tap.ToClient: l.ToClient, tap.Stderr: l.Stderr}
 	return nil
 }
 
@@ -50,7 +50,7 @@ type Tally struct {
 	Frames LaneCounts `json:"frames"`
 	Bytes  LaneCounts `json:"bytes"`
 	// Errors counts the errors in both directions: see [jsonrpc.Message.Failures] and
-	// [tap.Event.IsError]. What a resumed stream repeats does not count.
+	// [tap.Event.IsError]. Messages repeated on a resumed stream do not count.
 	Errors uint64 `json:"errors"`
 	// Invalid counts those of Errors that are frames, or elements of batches, that
 	// are not messages.

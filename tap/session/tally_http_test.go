@@ -7,8 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// overHTTP plays a session of lines as one of HTTP: what the client sends as
-// bodies, what the server sends as events.
+// overHTTP converts a session of lines to HTTP: messages of the client to bodies, those
+// of the server to events.
 func overHTTP(frames []tap.Frame) []tap.Frame {
 	var all []tap.Frame
 	for _, f := range frames {
@@ -25,7 +25,7 @@ func overHTTP(frames []tap.Frame) []tap.Frame {
 	return all
 }
 
-// A session says the same of itself over HTTP as on stdio.
+// A session reports the same facts over HTTP as on stdio.
 func TestTallyOverHTTP(t *testing.T) {
 	for _, c := range factSessions {
 		lines := tallied(transcript(t, c.text))
@@ -39,8 +39,8 @@ func TestTallyOverHTTP(t *testing.T) {
 	}
 }
 
-// A response of HTTP that no healthy conversation has is an error, whether it
-// has a message or not.
+// An HTTP response that does not occur in a healthy conversation is an error, whether it
+// carries a message or not.
 func TestTallyCountsStatuses(t *testing.T) {
 	for _, c := range []struct {
 		raw  string
@@ -121,7 +121,7 @@ func TestTallyOfSeveralSessions(t *testing.T) {
 			t.Errorf("%s: %d errors, want %d", name, both.Errors, alone.Errors+1)
 		}
 	}
-	// On stdio the same frames go on with the one session that there is.
+	// On stdio the same frames continue the only session.
 	lines := tallied(append(transcript(t, legacySession), transcript(t, other)...))
 	if lines.Facts.Client.Name != "second" {
 		t.Errorf("%+v", lines.Facts)

@@ -49,7 +49,7 @@ func TestTallyTimes(t *testing.T) {
 	}
 }
 
-// TestTallyFindsLateRevision has a session turn modern after many plain requests.
+// TestTallyFindsLateRevision makes a session modern after many requests without a version.
 func TestTallyFindsLateRevision(t *testing.T) {
 	var tally Tally
 	send := func(n int, raw string) {
@@ -67,7 +67,7 @@ func TestTallyFindsLateRevision(t *testing.T) {
 	}
 }
 
-// A tally counts what Peek says of each frame.
+// A tally agrees with Peek on each frame.
 func TestTallyIsExact(t *testing.T) {
 	for _, c := range []struct {
 		raw             string

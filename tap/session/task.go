@@ -34,26 +34,26 @@ func (c *call) progressed(x *arrival, status, message jsonrpc.Value) {
 	c.TaskStatus = wordText(status)
 	switch c.TaskStatus {
 	case "working":
-		c.goesOn(CallWorking)
+		c.advance(CallWorking)
 	case "input_required":
-		c.goesOn(CallInputRequired)
+		c.advance(CallInputRequired)
 	case "completed":
-		if c.endsOn(x, CallDone) && c.CancelledBy != tap.Lifecycle {
+		if c.settleOnce(x, CallDone) && c.CancelledBy != tap.Lifecycle {
 			c.settleLate(x, CallDone)
 		}
 	case "failed":
-		if c.endsOn(x, CallToolError) {
+		if c.settleOnce(x, CallToolError) {
 			c.ErrorText = wordText(message)
 		}
 	case "cancelled":
 		if c.Status == CallError && c.CancelledBy != tap.Lifecycle {
 			c.Status = CallCancelled // the error only reported that
 		}
-		c.endsOn(x, CallCancelled)
+		c.settleOnce(x, CallCancelled)
 	}
 }
 
-// taskEnded reports whether a task's status is one of those that it ends with.
+// taskEnded reports whether a task's status is final.
 func taskEnded(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
@@ -103,10 +103,10 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 	w := readFields(x.m.Result)
 	role := RoleInterim
 	if c.extension && x.m.Unread {
-		// Too large to be read, so most likely it brings the result.
+		// Too large to be read, so most likely it carries the result.
 		x.part.Guess = true
 		t.give(x, c, RoleResponse)
-		c.endsOn(x, CallDone)
+		c.settleOnce(x, CallDone)
 		return
 	}
 	if status := wordText(w["status"]); c.extension && taskEnded(status) {
@@ -116,15 +116,15 @@ func (t *Pairing) taskState(x *arrival, c *call) {
 		}
 	}
 	t.give(x, c, role)
-	c.news(x, w)
+	c.update(x, w)
 	if role != RoleInterim {
 		c.final = true
 	}
 }
 
-// news handles the status of a task, in the extension with the input that it requires or
+// update handles the status of a task, in the extension with the input that it requires or
 // its result.
-func (c *call) news(x *arrival, w fields) {
+func (c *call) update(x *arrival, w fields) {
 	c.progressed(x, w["status"], w["statusMessage"])
 	if !c.extension {
 		return
@@ -147,8 +147,8 @@ func (c *call) news(x *arrival, w fields) {
 	}
 }
 
-// taskNews handles notifications/tasks/status and notifications/tasks.
-func (t *Pairing) taskNews(x *arrival, w fields) bool {
+// taskNotification handles notifications/tasks/status and notifications/tasks.
+func (t *Pairing) taskNotification(x *arrival, w fields) bool {
 	key := word(wordTask, opposite(x.f.Lane), w["taskId"])
 	tasks := t.words[key]
 	c := tasks.newestCall()
@@ -157,7 +157,7 @@ func (t *Pairing) taskNews(x *arrival, w fields) bool {
 	}
 	x.part.Guess = len(tasks) > 1
 	t.give(x, c, RoleNotification)
-	c.news(x, w)
+	c.update(x, w)
 	t.rest(c)
 	return true
 }

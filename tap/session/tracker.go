@@ -16,7 +16,7 @@ type Entry struct {
 	// Message is what a frame of traffic carries, as [jsonrpc.PeekFrame] reads it;
 	// zero for others.
 	Message jsonrpc.Message
-	// Event is that of a frame about the run; its Name is "" if that cannot be read,
+	// Event is the event of a lifecycle frame; its Name is "" if it cannot be read,
 	// and for other frames.
 	Event tap.Event
 	// Session is the number of its session, 0 if it has none or that is not known
@@ -26,18 +26,18 @@ type Entry struct {
 	Facts   *Facts
 	// Exchange is its HTTP exchange before the frame.
 	Exchange Exchange
-	// Parts has for each message what it is to which call: several for a batch,
+	// Parts has the role and the call of each message: several for a batch,
 	// none for a frame without a message.
 	Parts []Part
 	// Ended are the calls that are over with this frame, in the order in which they
-	// ended, those of sessions that are not kept any more among them. The calls
-	// themselves do not change any more. What comes after the end of a call still
-	// names it, for as long as its id or word is remembered (see [MaxPast]).
+	// ended, including those of sessions that are no longer kept. The calls themselves
+	// no longer change. Messages after the end of a call still name it as long as its
+	// id or word is remembered (see [MaxPast]).
 	Ended []*Call
 	// HungUp are the calls that wait for a response although their client has hung up with
 	// this frame: see [tap.EventHangUp]. Cancelled calls are in Ended instead.
 	HungUp []Ref
-	// Failed reports whether a frame about the run is a failure: see
+	// Failed reports whether a lifecycle frame is a failure: see
 	// [tap.Event.Failed], and [Call.Lost] of those that it ended.
 	Failed bool
 	// Refuses is the oldest request that the head of a response refuses, zero for none.
@@ -46,7 +46,7 @@ type Entry struct {
 	// exchange that began the stream; 0 for others, and if it is not known.
 	Resumes uint64
 	// Replays is, for an event that was repeated on a stream that was resumed, the frame
-	// in which it came first; 0 for others.
+	// that it repeats; 0 for others.
 	Replays uint64
 }
 
@@ -74,7 +74,7 @@ func (e *Entry) Declines() bool {
 	return e.Frame.Lane == tap.ToClient && head.Status >= 400 && !head.IsError(e.Exchange.Method)
 }
 
-// Of returns the message of a part, by its place in Parts.
+// Of returns the message of a part, by its index in Parts.
 func (e *Entry) Of(i int) *jsonrpc.Message {
 	if e.Message.Kind == jsonrpc.Batch && i < len(e.Message.Batch) {
 		return &e.Message.Batch[i]
@@ -82,14 +82,14 @@ func (e *Entry) Of(i int) *jsonrpc.Message {
 	return &e.Message
 }
 
-// Errors is how many errors the frame is, as a [Tally] counts them: at most one, but
-// for a batch.
+// Errors returns the number of errors in the frame, as a [Tally] counts them: at most one,
+// except for a batch.
 func (e *Entry) Errors() uint64 {
 	errors, _ := e.failures()
 	return errors
 }
 
-// failures returns how many errors the frame is, and how many of these are not messages.
+// failures returns the number of errors in the frame, and how many of these are not messages.
 func (e *Entry) failures() (errors, invalid uint64) {
 	switch {
 	case e.Frame.Lane == tap.Lifecycle && e.Event.IsError(e.Exchange.Method):
@@ -109,8 +109,8 @@ func (e *Entry) NoMessage() bool {
 		e.Exchange.awaitsBody() && !e.Exchange.coded
 }
 
-// Revision is the one that the session has agreed on so far, or else the last that
-// was asked for; [jsonrpc.Dialect] in a session of the 002 dialect.
+// Revision returns the revision that the session has agreed on so far, or else the last
+// that was requested; [jsonrpc.Dialect] in a session of the 002 dialect.
 func (e *Entry) Revision() jsonrpc.Revision {
 	switch f := e.Facts; {
 	case f == nil:
@@ -124,7 +124,7 @@ func (e *Entry) Revision() jsonrpc.Revision {
 	}
 }
 
-// Status is the HTTP status of the frame's exchange, 0 as long as there is none.
+// Status returns the HTTP status of the frame's exchange, 0 as long as there is none.
 func (e *Entry) Status() int {
 	switch e.Event.Name {
 	case tap.EventRequest:
@@ -135,7 +135,7 @@ func (e *Entry) Status() int {
 	return e.Exchange.Status
 }
 
-// traffic is the message, nil for a frame that carries none.
+// traffic returns the message, nil for a frame that carries none.
 func (e *Entry) traffic() *jsonrpc.Message {
 	if carriesTraffic(e.Frame) {
 		return &e.Message
@@ -145,7 +145,7 @@ func (e *Entry) traffic() *jsonrpc.Message {
 
 func carriesTraffic(f *tap.Frame) bool { return f.Lane == tap.ToServer || f.Lane == tap.ToClient }
 
-// read reads the next frame into an empty entry, and assigns it to its session. M is
+// read reads the next frame into an empty entry, and assigns it to its session. m is
 // the message if it was read already, else nil.
 func (s *Sessions) read(e *Entry, f *tap.Frame, m *jsonrpc.Message) {
 	e.Frame, e.Exchange = f, s.Exchange(f.Exchange)
@@ -169,18 +169,17 @@ func (s *Sessions) read(e *Entry, f *tap.Frame, m *jsonrpc.Message) {
 
 // A Tracker reads the frames of a recording and makes an [Entry] of each. It has a [Pairing]
 // for each session, since ids are unique only within one. The zero value is ready. Frames
-// must be added in the order of their numbers. It must not be used by several goroutines at
-// once.
+// must be added in the order of their numbers. A Tracker is not safe for concurrent use.
 //
-// Its memory is bounded as that of [Sessions] and of the Pairings is, which together
-// have at most about twice [MaxOpen] requests open. When a session is not kept any
-// more, its open calls are handed over as they are.
+// Its memory is bounded like that of [Sessions] and of the Pairings, which together have
+// at most about twice [MaxOpen] requests open. When a session is no longer kept, its open
+// calls are handed over as they are.
 type Tracker struct {
 	// Survey is the result of a first pass, nil if there was none.
 	Survey   *Survey
 	Sessions Sessions
 
-	// none is for what belongs to no session.
+	// none is for messages outside sessions.
 	none  Pairing
 	open  int // requests, of all sessions
 	entry Entry
@@ -189,8 +188,8 @@ type Tracker struct {
 	beyond uint64
 }
 
-// MaxGone is how many unanswered calls are remembered that are over: the first ones
-// that were lost, or let go (see [MaxOpen]).
+// MaxGone is how many unanswered calls are remembered after they are over: the first
+// ones that were lost, or let go (see [MaxOpen]).
 const MaxGone = 16 << 10
 
 // A Request is the first request of an unanswered call.
@@ -201,10 +200,10 @@ type Request struct {
 	At      time.Duration
 	// ID is the id on the wire, at most [jsonrpc.MaxWord] bytes of it.
 	ID []byte
-	// Method and Subject are what it asks; see [jsonrpc.Subject].
+	// Method is its method, Subject its subject; see [jsonrpc.Subject].
 	Method, Subject string
-	// Status is the state of the call, Lost that the stream on which it was to be
-	// answered is over, with StreamEnd; see [NoteStreamEnded].
+	// Status is the state of the call. Lost reports that the stream on which it was to be
+	// answered is over, as StreamEnd describes; see [NoteStreamEnded].
 	Status    CallStatus
 	Lost      bool
 	StreamEnd StreamEnd
@@ -243,7 +242,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.Ended = append(e.Ended, pairing.Ended()...)
 	}
 	e.Session = t.Survey.session(f, e.Session)
-	t.Survey.foretell(e.Parts)
+	t.Survey.setOutcomes(e.Parts)
 	for _, c := range e.Ended {
 		switch {
 		case !c.Status.Unanswered():
@@ -267,8 +266,8 @@ func (c *Call) request(lost bool) Request {
 }
 
 // Unanswered returns the unanswered calls, in the order in which they began: those
-// that are open, and of the others the first [MaxGone]. More is how many others there
-// are.
+// that are open, and the first [MaxGone] of those that are over. more is the number of
+// calls left out.
 func (t *Tracker) Unanswered() (all []Request, more uint64) {
 	all = slices.Clone(t.gone)
 	for _, c := range t.Open() {
@@ -310,7 +309,7 @@ func (e *Entry) replay() {
 	}
 }
 
-// letGo hands over the open calls of sessions that are not kept any more.
+// letGo hands over the open calls of sessions that are no longer kept.
 func (t *Tracker) letGo() {
 	for _, x := range t.Sessions.forgotten {
 		if x.pairing == nil {

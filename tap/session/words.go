@@ -33,10 +33,10 @@ func word(kind byte, lane tap.Lane, value []byte) string {
 	return string(key)
 }
 
-// unreadID is the word of an id that was not read, of a request on a lane.
+// unreadID returns the word of a request on a lane whose id was not read.
 func unreadID(lane tap.Lane) string { return string([]byte{wordID, byte(lane)}) }
 
-// exchangeWord is the word of the client's requests on an exchange, "" for 0.
+// exchangeWord returns the word of the client's requests on an exchange, "" for 0.
 func exchangeWord(exchange uint64) string {
 	if exchange == 0 {
 		return ""
@@ -72,7 +72,7 @@ func (t *Pairing) drop(a *request, kind byte) string {
 	return word
 }
 
-// retire drops words and remembers whose they were.
+// retire drops words and remembers which call they belonged to.
 func (t *Pairing) retire(a *request, kinds ...byte) {
 	for _, kind := range kinds {
 		if word := t.drop(a, kind); word != "" {
@@ -91,7 +91,7 @@ func (a *request) word(kind byte) string {
 	return ""
 }
 
-// remember keeps what a word that is not in use any more stood for.
+// remember keeps what a word that is no longer in use stood for.
 func (t *Pairing) remember(word string, of tie) {
 	t.past.Max = MaxPast
 	t.past.Put(word, of)
@@ -154,8 +154,8 @@ func remove[S ~[]T, T comparable](list S, v T) S {
 }
 
 // fields are the members of params or of a result that tie a message to others, as on the
-// wire, without those that are null. Those of _meta have its name and a slash before
-// theirs. They point into the message.
+// wire, without null ones. The names of members of _meta have the prefix "_meta/". They
+// point into the message.
 type fields map[string]jsonrpc.Value
 
 var (
@@ -187,11 +187,11 @@ func readFields(object jsonrpc.Value) fields {
 	return w
 }
 
-// wordText is a value as text to keep: decoded, bounded, and with no hold on
+// wordText returns a value as text to keep: decoded, bounded, and not referring to
 // the frame.
 func wordText(raw jsonrpc.Value) string { return jsonrpc.Bound(raw.Text()) }
 
-// hashText returns a hash to distinguish texts where a collision does no harm.
+// hashText returns a hash to distinguish texts; a collision does no harm.
 func hashText(b []byte) uint64 { return maphash.Bytes(hashSeed, b) }
 
 var hashSeed = maphash.MakeSeed()

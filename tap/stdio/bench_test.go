@@ -33,7 +33,7 @@ func roleRelay(args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// ways are what stands between the client and an echoing server.
+// ways are the programs between the client and an echoing server.
 var ways = []struct {
 	name string
 	argv []string
@@ -54,7 +54,7 @@ func startWay(b *testing.B, argv []string) (*exec.Cmd, io.WriteCloser, io.ReadCl
 	return cmd, in, out
 }
 
-// BenchmarkPingPong is a round trip of one message.
+// BenchmarkPingPong measures the round trip of one message.
 func BenchmarkPingPong(b *testing.B) {
 	for _, size := range []int{200, 4096} {
 		for _, way := range ways {
@@ -86,7 +86,7 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 }
 
-// BenchmarkPipelined is the throughput without waiting for responses.
+// BenchmarkPipelined measures the throughput without waiting for responses.
 func BenchmarkPipelined(b *testing.B) {
 	for _, size := range []int{200, 4096, 256 << 10} {
 		for _, way := range ways {

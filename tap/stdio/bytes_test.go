@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// hostile are streams that break programs which take a line for a message.
+// hostile returns streams that break programs that expect a message in each line.
 func hostile() map[string][]byte {
 	noise := make([]byte, 300_000)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -138,7 +138,7 @@ func throughBoth(t *testing.T, pl plumbing, data []byte, step int) {
 	rec := tp.recorded()
 	for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient, tap.Stderr} {
 		if rec.Sums[lane] != want.sum {
-			t.Errorf("what was recorded of %v is not what crossed", lane)
+			t.Errorf("the recorded bytes of %v differ from those that crossed", lane)
 		}
 		if rec.Ended[lane] != 1 {
 			t.Errorf("%v ended %d times", lane, rec.Ended[lane])
@@ -162,7 +162,7 @@ func sum(r io.Reader) digest {
 	return digest{n, [sha256.Size]byte(h.Sum(nil))}
 }
 
-// keepNonblocking sets again what os/exec has undone.
+// keepNonblocking restores the mode that os/exec has changed.
 func keepNonblocking(t *testing.T, pl plumbing, files ...*os.File) {
 	t.Helper()
 	if !strings.HasPrefix(pl.name, "non-blocking") {
@@ -176,7 +176,7 @@ func keepNonblocking(t *testing.T, pl plumbing, files ...*os.File) {
 	}
 }
 
-// rigIO is the three streams between client and tap, read end first.
+// rigIO has the three streams between client and tap, read end first.
 type rigIO struct{ in, out, err [2]*os.File }
 
 func (r *rigIO) open(t *testing.T, pl plumbing) {
@@ -186,8 +186,8 @@ func (r *rigIO) open(t *testing.T, pl plumbing) {
 	}
 }
 
-// Whoever merges or splits writes changes what the peer sees: SDKs lose the
-// last progress notification when it is read together with the answer.
+// Merging or splitting writes changes what the peer sees: SDKs lose the last progress
+// notification when it is read together with the response.
 func TestOneWriteIsOneRead(t *testing.T) {
 	sizes := []int{1, 2, 100, 4096, 4097, 60_000, 1, 33}
 	t.Run("to server", func(t *testing.T) {

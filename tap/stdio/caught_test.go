@@ -20,8 +20,7 @@ func init() {
 }
 
 // roleHeld is a tap that catches signals only when descriptor 3 has ended, and
-// notes when that is done: the first argument is where to leave what was
-// recorded.
+// records when that is done. The first argument is the file for the recording.
 func roleHeld(args []string) int {
 	rec := newFake("")
 	code, _ := runWith(Config{Command: args[1:], Recorder: rec}, make(chan os.Signal), func() {
@@ -32,8 +31,8 @@ func roleHeld(args []string) int {
 	return code
 }
 
-// roleAnswer answers what it reads first on stdout and stderr, says in a file
-// that it has, and ends.
+// roleAnswer answers its first read on stdout and stderr, creates a file to report
+// that, and ends.
 func roleAnswer(args []string) int {
 	b := make([]byte, 100)
 	n, _ := fd(0).Read(b)
@@ -43,8 +42,8 @@ func roleAnswer(args []string) int {
 	return 7
 }
 
-// Whoever has seen a byte of the server may send it signals, so nothing of what
-// it says is forwarded before they are caught. What it is told need not wait.
+// A client that has seen a byte from the server may send it signals, so no output of
+// the server is forwarded before they are caught. Its input need not wait.
 func TestOutputWaitsForSignalsToBeCaught(t *testing.T) {
 	answered := filepath.Join(t.TempDir(), "answered")
 	tp := tapping(t, nil)
@@ -65,7 +64,7 @@ func TestOutputWaitsForSignalsToBeCaught(t *testing.T) {
 	must(t, err)
 	eventually(t, "the server to answer", func() bool { _, err := os.Stat(answered); return err == nil })
 	for _, f := range []*os.File{r.out[0], r.err[0]} {
-		// However long one waits, nothing may come.
+		// Nothing may arrive, however long the wait.
 		came, err := poll(fd(f.Fd()), unix.POLLIN, 200)
 		must(t, err)
 		if came {

@@ -59,7 +59,7 @@
 // would have no effect.
 //
 // A background job whose stdin is the terminal is stopped by SIGTTIN as soon as the tap
-// reads, which is at once, and not when the server reads. Its server continues, but its
+// reads, that is, immediately, and not when the server reads. Its server continues, but its
 // output is not forwarded until the job is in the foreground.
 //
 // The tap forwards the signals that one process sends to another: SIGHUP, SIGINT, SIGQUIT,

@@ -41,7 +41,7 @@ func TestStatusOfADeathBySignal(t *testing.T) {
 }
 
 func TestHalfClose(t *testing.T) {
-	// The server speaks only once its stdin has ended.
+	// The server writes only once its stdin has ended.
 	tp := tapping(t, sh("cat >/dev/null; echo bye; exit 6"))
 	in, out := tp.pipes()
 	_, _ = io.WriteString(in, "hello\n")
@@ -59,7 +59,7 @@ func TestServerClosesStdoutAndLives(t *testing.T) {
 	if rest, err := io.ReadAll(out); len(rest) > 0 || err != nil {
 		t.Errorf("after the end: %q, %v", rest, err)
 	}
-	// It lives: its stdin is still read, and its status is still to come.
+	// It is running: its stdin is still read, and it has no status yet.
 	_, err := io.WriteString(in, strings.Repeat("x", 3<<20))
 	must(t, err)
 	must(t, in.Close())
@@ -117,7 +117,7 @@ func TestClientIsGoneForTheServer(t *testing.T) {
 			must(t, r.out[1].Close())
 			wantLine(t, bufio.NewReader(r.out[0]), "deaf")
 			must(t, r.out[0].Close())
-			// The server sees its own write fail, and says so by its status.
+			// The server sees its own write fail, and reports that in its status.
 			if code := tp.code(); code != 5 {
 				t.Errorf("status %d", code)
 			}
@@ -159,7 +159,7 @@ func TestOutputLeftToAnHeir(t *testing.T) {
 	t.Run("slow client", func(t *testing.T) {
 		tp := tapping(t, self("heir", "30"))
 		_, out := tp.pipes()
-		time.Sleep(4 * quiet) // the slowness itself, nothing waits for it
+		time.Sleep(4 * quiet) // simulates a slow client, nothing waits for it
 		b := make([]byte, len(want))
 		if _, err := io.ReadFull(out, b); err != nil || string(b) != want {
 			t.Errorf("not all of the output: %v", err)
@@ -170,8 +170,8 @@ func TestOutputLeftToAnHeir(t *testing.T) {
 	})
 }
 
-// A server that has ended is gone for a sender of signals, even if the client does not read
-// what it left.
+// A signal ends a tap whose server has ended, even if the client does not read the
+// remaining output.
 func TestSignalEndsAnAbandonedTap(t *testing.T) {
 	tp := tapping(t, sh("head -c 500000 /dev/zero; exit 8"), "patience=30ms")
 	in, out := tp.pipes()

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A fake is a recorder in memory. It can also be a bad one.
+// A fake is a recorder in memory. It may also misbehave.
 type fake struct {
 	mu   sync.Mutex
 	rec  recording
@@ -22,8 +22,8 @@ type fake struct {
 	kind string
 }
 
-// newFake makes a recorder of a kind: "" records, "discard" does not, the
-// others misbehave as their names say.
+// newFake makes a recorder of a kind: "" records, "discard" does not, others
+// misbehave as their names indicate.
 func newFake(kind string) *fake { return &fake{kind: kind} }
 
 func (f *fake) Chunk(lane tap.Lane, p []byte) {

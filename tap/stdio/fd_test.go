@@ -13,8 +13,8 @@ import (
 
 func init() { roles["release"] = roleRelease }
 
-// roleRelease releases the read end of a pipe, with an argument where no other
-// descriptor can be had, and prints what has become of it.
+// roleRelease releases the read end of a pipe, with an argument when no other
+// descriptor is available, and prints the result.
 func roleRelease(args []string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	r, w, err := newPipe()
@@ -38,7 +38,7 @@ func roleRelease(args []string) int {
 	return 0
 }
 
-// lowestFree is the number that the next descriptor gets.
+// lowestFree returns the number that the next descriptor gets.
 func lowestFree() int {
 	d, err := syscall.Dup(1)
 	if err != nil {
@@ -48,8 +48,8 @@ func lowestFree() int {
 	return d
 }
 
-// A descriptor that is released is gone for its peer, but its number is not free
-// for a file opened later, unless there is no other way.
+// A released descriptor is closed for its peer, but its number is not available to
+// files opened later, unless that is impossible.
 func TestRelease(t *testing.T) {
 	for _, c := range []struct {
 		name string

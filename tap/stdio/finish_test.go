@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// within waits for the status of a run that is to end by itself.
+// within waits for the status of a run that must end without intervention.
 func within(t *testing.T, r *run) int {
 	t.Helper()
 	ended := make(chan int, 1)
@@ -27,11 +27,11 @@ func within(t *testing.T, r *run) int {
 	}
 }
 
-// raw returns the descriptor of f, which stays f's.
+// raw returns the descriptor of f, which f still owns.
 func raw(f *os.File) fd { return fd(f.Fd()) }
 
-// A client that says nothing and keeps its stdin open does not hold up the end,
-// and what it says later is not for a recorder that is being closed.
+// A client that writes nothing and keeps its stdin open does not delay the end, and
+// nothing that it writes later reaches a recorder that is being closed.
 func TestSilentClientIsNotWaitedFor(t *testing.T) {
 	defer func(d time.Duration) { quiet = d }(quiet)
 	quiet = time.Minute
@@ -59,9 +59,9 @@ func TestSilentClientIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Descriptors of lanes that have ended are closed for the client, but their
-// numbers are not free: a file of the recording must not become our stdout. And
-// stderr stays, for what the tap itself may have to say.
+// Descriptors of lanes that have ended are closed for the client, but their numbers
+// are not available: a file of the recording must not become our stdout. Stderr stays
+// open for messages of the tap itself.
 func TestEndedLanesKeepTheirNumbers(t *testing.T) {
 	var c rigIO
 	c.open(t, plumbings[0])
@@ -93,7 +93,7 @@ func TestEndedLanesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
-// A busy recorder is one that waits, say for the disk, when it is given a lane.
+// A busy recorder waits when it is called for a lane, as if for the disk.
 type busy struct {
 	fake
 	lane    tap.Lane
@@ -110,7 +110,7 @@ func (b *busy) Chunk(lane tap.Lane, p []byte) {
 	b.fake.Chunk(lane, p)
 }
 
-// The end waits for a recorder that waits: that is how nothing is lost.
+// The end waits for a waiting recorder, so nothing is lost.
 func TestEndWaitsForTheRecorder(t *testing.T) {
 	for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient, tap.Stderr} {
 		t.Run(lane.String(), func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEndWaitsForTheRecorder(t *testing.T) {
 			}
 			<-rec.entered
 			srv.awaitExit()
-			// However long this is, the run may not end.
+			// The run must not end, however long this is.
 			time.AfterFunc(2*quiet, func() { close(rec.leave) })
 			if code := within(t, r); code != 5 {
 				t.Errorf("status %d", code)
@@ -141,7 +141,7 @@ func TestEndWaitsForTheRecorder(t *testing.T) {
 				t.Errorf("recorded after the end: %+v", last)
 			}
 			if got := strings.TrimSpace(string(rec.rec.Lanes[lane])); got == "" {
-				t.Error("what the recorder was given is not recorded")
+				t.Error("the bytes passed to the recorder are not recorded")
 			}
 		})
 	}

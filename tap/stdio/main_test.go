@@ -21,9 +21,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The tests run a real tap between a real client and a real server: this
-// binary again, in a role that its first argument names. Nothing is told by
-// the environment, which is itself under test.
+// The tests run a real tap between a real client and a real server: this binary, in a
+// role that its first argument names. Nothing is passed in the environment, which is
+// itself under test.
 var roles = map[string]func(args []string) int{}
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// catchInherited makes what whoever runs the tests ignores (nohup does) the
-// default again for the processes that the tests start.
+// catchInherited restores the default action of signals that the parent of the tests
+// ignores, as nohup does, for the processes that the tests start.
 func catchInherited() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	c := make(chan os.Signal, 1)
@@ -54,9 +54,9 @@ func init() { roles["tap"] = roleTap }
 
 // roleTap is the tap: options as key=value, then -- and the server's argv.
 //
-//	out=FILE   where to leave what was recorded
+//	out=FILE   the file for the recording
 //	rec=KIND   the recorder, see newFake
-//	patience=D instead of the usual
+//	patience=D replaces the default
 func roleTap(args []string) int {
 	opts := map[string]string{}
 	for len(args) > 0 && args[0] != "--" {
@@ -80,7 +80,7 @@ func roleTap(args []string) int {
 		writeFile(f, rec.dump())
 	}
 	if ms, err := time.ParseDuration(opts["linger"]); err == nil {
-		time.Sleep(ms) // what cmd does after Run: close the recording
+		time.Sleep(ms) // like cmd, which closes the recording after Run
 	}
 	return code
 }
@@ -120,7 +120,7 @@ func tapping(t *testing.T, server []string, opts ...string) *rig {
 	r := &rig{t: t, dir: t.TempDir()}
 	args := append([]string{"role:tap", "out=" + r.out(), "pid=" + r.pidFile()}, opts...)
 	r.Cmd = exec.CommandContext(ctx, exe(), append(append(args, "--"), server...)...)
-	// Before the directory goes, the tap must have ended.
+	// The tap must have ended before the directory is removed.
 	t.Cleanup(func() {
 		if r.Process != nil && r.ProcessState == nil {
 			_ = r.Process.Kill()
@@ -179,7 +179,7 @@ func (r *rig) recorded() recording {
 	return rec
 }
 
-// A recording is what the fake recorder leaves.
+// A recording is the result of the fake recorder.
 type recording struct {
 	Lanes [tap.Lanes][]byte // the first megabyte or so
 	Sums  [tap.Lanes][32]byte
@@ -228,7 +228,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func init() { roles["report"] = roleReport }
 
-// roleReport prints all that a process inherits.
+// roleReport prints everything that a process inherits.
 func roleReport(args []string) int {
 	fmt.Printf("argv %q\n", os.Args)
 	dir, _ := os.Getwd()
@@ -32,8 +32,8 @@ func roleReport(args []string) int {
 	return 0
 }
 
-// What a server inherits is the same with and without the tap. The direct run
-// is the same command without it.
+// A server inherits the same with and without the tap. The direct run is the same
+// command without the tap.
 func TestInheritance(t *testing.T) {
 	extra, err := os.CreateTemp(t.TempDir(), "extra")
 	must(t, err)
@@ -41,7 +41,7 @@ func TestInheritance(t *testing.T) {
 	report := self("report", "a b", "", "ü\xff", "--flag")
 	for _, c := range []struct {
 		name  string
-		outer []string // what runs the command
+		outer []string // the program that runs the command
 		inner []string
 	}{
 		{"report", nil, report},
@@ -73,7 +73,7 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
-// outerName is the $0 that sh -c wants before its arguments.
+// outerName returns the $0 that sh -c requires before its arguments.
 func outerName(outer []string) []string {
 	if strings.HasSuffix(outer[0], "/sh") {
 		return []string{"sh"}

@@ -18,7 +18,7 @@ import (
 // server has ended.
 const quiet = 100 * time.Millisecond
 
-// killWithUs makes the system end a server when this process ends, where it can.
+// killWithUs makes the system end a server when this process ends, if possible.
 var killWithUs = func(*os.Process) {}
 
 // Run starts the server, forwards until it has ended, and returns the status with which
@@ -92,7 +92,7 @@ func (e *spawnError) code() int {
 	return exitCannotExec
 }
 
-// Start starts a server. The error is as that of [Run] for a command that cannot be
+// Start starts a server. The error is like that of [Run] for a command that cannot be
 // started.
 func Start(command []string) (*Process, error) {
 	if len(command) == 0 {
@@ -133,7 +133,7 @@ func Start(command []string) (*Process, error) {
 	return p, nil
 }
 
-// pipes makes the pipes and returns their ends: the server's, then ours. With an error it
+// pipes makes the pipes and returns their ends: the server's, then ours. On error it
 // returns those that were made.
 func (p *Process) pipes(cmd *exec.Cmd) ([]*os.File, error) {
 	var r, w [3]*os.File

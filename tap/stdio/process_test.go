@@ -50,11 +50,11 @@ func TestProcessTerminate(t *testing.T) {
 		t.Errorf("status %d, %q", code, signal)
 	}
 	if _, err := p.Kill(); err != nil {
-		t.Errorf("of one that is gone: %v", err)
+		t.Errorf("after the end: %v", err)
 	}
 }
 
-// What a server has started and still holds its pipes ends with it.
+// A child of the server that still holds its pipes is killed with it.
 func TestProcessKill(t *testing.T) {
 	p, err := Start([]string{"sh", "-c", "sleep 60 & echo ready; wait"})
 	if err != nil {

@@ -83,7 +83,7 @@ func spawn(argv []string, ownGroup bool) (*server, *spawnError) {
 }
 
 // execvp starts argv as the C function of that name does. Package os/exec is stricter: it
-// refuses what PATH finds in the current directory, and scripts without a #! line.
+// refuses files that PATH finds in the current directory, and scripts without a #! line.
 func execvp(argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	denied := false
 	err = syscall.ENOENT
@@ -142,7 +142,7 @@ func start(file string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	return pid, err
 }
 
-// Start starts a server in a process group of its own. The error is as that of
+// Start starts a server in a process group of its own. The error is like that of
 // [Run] for a command that cannot be started.
 func Start(command []string) (*Process, error) {
 	if len(command) == 0 {

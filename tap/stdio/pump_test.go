@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A diary is all that a pump does, in order. It is its recorder, too.
+// A diary lists everything that a pump does, in order. It is also its recorder.
 type diary struct {
 	lines []string
 	over  atomic.Bool
@@ -37,7 +37,7 @@ func (d *diary) Event(_ uint64, e tap.Event) {
 	d.add("%s %s %d %s", e.Name, e.Lane, e.Bytes, e.Error)
 }
 
-// A feed returns one chunk a read, then its error, once.
+// A feed returns one chunk per read, then its error, once.
 type feed struct {
 	*diary
 	chunks []string
@@ -47,7 +47,7 @@ type feed struct {
 
 func (f *feed) Read(b []byte) (int, error) {
 	if len(f.chunks) == 0 && f.err == nil {
-		panic("read once more than it should")
+		panic("read after the end")
 	}
 	if f.last && len(f.chunks) <= 1 {
 		f.over.Store(true)
@@ -80,8 +80,8 @@ func (s *sink) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// What a pump tells whom in which order, and that it tells nobody anything once
-// the run is over.
+// The order in which a pump calls the recorder, its source and its receiver, and that
+// it calls none of them once the run is over.
 func TestPump(t *testing.T) {
 	for name, c := range map[string]struct {
 		feed feed

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Law 1: whatever happens to the recording.
+// Law 1: traffic is forwarded whatever happens to the recording.
 func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 	for _, kind := range []string{"panic-record", "panic-note", "panic-end", "fault-record", "fault-note"} {
 		t.Run(kind, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 			}
 			must(t, in.Close())
 			if rest, _ := io.ReadAll(out); len(rest) > 0 {
-				t.Errorf("more came: %q", rest)
+				t.Errorf("further output: %q", rest)
 			}
 			if code := tp.code(); code != 0 {
 				t.Errorf("status %d", code)
@@ -53,7 +53,7 @@ func TestSlowRecorder(t *testing.T) {
 	rec := tp.recorded()
 	for _, lane := range []tap.Lane{tap.ToServer, tap.ToClient} {
 		if rec.Sums[lane] != sha256.Sum256(data) {
-			t.Errorf("what was recorded of %v is not what crossed", lane)
+			t.Errorf("the recorded bytes of %v differ from those that crossed", lane)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestOpenThatPanics(t *testing.T) {
 	}
 }
 
-// The recorder whose memory is gone when a signal is noted stops no signal.
+// A recorder whose memory faults when a signal is recorded does not stop the signal.
 func TestSignalWithoutRecorder(t *testing.T) {
 	var stderr bytes.Buffer
 	tp := tapping(t, self("signals"), "rec=fault-signal")
@@ -123,7 +123,7 @@ func TestSignalWithoutRecorder(t *testing.T) {
 
 // The warning does not end a tap whose client has closed stderr, and a recorder
 // that fails is reported.
-func TestWarningThatNobodyReads(t *testing.T) {
+func TestUnreadWarning(t *testing.T) {
 	var r rigIO
 	r.open(t, plumbings[0])
 	tp := tapping(t, self("echo"), "rec=panic-record")

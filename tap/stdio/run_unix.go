@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// procs is the least GOMAXPROCS of Run. A goroutine that returns from a blocking
+	// procs is the minimum GOMAXPROCS of Run. A goroutine that returns from a blocking
 	// system call needs a P; with fewer of them than pumps, each read waits for the
 	// runtime's monitor (with one, reads are 24 times slower).
 	procs = 8
@@ -133,7 +133,7 @@ func (r *run) finish() int {
 	status := r.srv.reap()
 	r.limited = r.srv.wasAsked(time.Now())
 	r.drain()
-	// A write to the server fails at once, unless another process still holds its
+	// A write to the server fails immediately, unless another process still holds its
 	// stdin: then it may block forever.
 	in := r.pumps[0]
 	for wait := quiet; wait > 0 && in.state.Load() == stateWriting; wait -= tick {
@@ -212,8 +212,8 @@ func (r *run) flowing(p *pump) bool {
 type ended = syscall.WaitStatus
 
 var (
-	// patience is how long the client may read nothing of the output that is left of a
-	// server that was asked to end, before the tap ends as well.
+	// patience is how long the client may leave the remaining output of a server that was
+	// asked to end unread before the tap ends as well.
 	patience = time.Second
 	// askedLimit is how long after a signal the end of a server is attributed to it.
 	// Clients send SIGKILL at most 10 seconds later.
@@ -258,7 +258,7 @@ func (r *run) noteUnread() {
 	for _, p := range r.pumps {
 		if p.lane != tap.ToServer && p.state.Load() == stateWriting {
 			r.rec.Event(0, tap.Event{Name: tap.EventBroken, Lane: p.lane.String(),
-				Error: "not all was read before the tap had to end"})
+				Error: "not all output was read before the tap had to end"})
 		}
 	}
 }

@@ -47,7 +47,7 @@ func roleBoth([]string) int {
 	return 0
 }
 
-// roleSizes answers each read with its size in a line.
+// roleSizes answers each read with a line that has its size.
 func roleSizes([]string) int {
 	b := make([]byte, 1<<20)
 	for {
@@ -59,8 +59,8 @@ func roleSizes([]string) int {
 	}
 }
 
-// roleSignals prints the name of each signal as it comes, answers each line
-// with itself, and ends with the stream.
+// roleSignals prints the name of each signal as it arrives, echoes each line, and ends
+// with the stream.
 func roleSignals(args []string) int {
 	c := make(chan os.Signal, 100)
 	for _, s := range forwarded {
@@ -116,8 +116,8 @@ func roleHost(args []string) int {
 	return st.ExitCode()
 }
 
-// roleHeir leaves its stdout to a child: so much written by itself, a last
-// word by the child after a while, and its own status.
+// roleHeir leaves its stdout to a child. It writes some output itself and ends with
+// its own status; the child writes a line after a while.
 func roleHeir(args []string) int {
 	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "sleep " + args[0] + "; echo late"},
 		&os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr}})
@@ -129,7 +129,7 @@ func roleHeir(args []string) int {
 	return 7
 }
 
-// roleMute closes its stdout, and lives until its stdin ends.
+// roleMute closes its stdout, and runs until its stdin ends.
 func roleMute([]string) int {
 	fmt.Println("last")
 	_ = os.Stdout.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A standing is where the tap stands among processes, which decides how
+// A standing is the position of the tap among process groups, which determines how
 // signals reach it and its server.
 type standing struct {
 	name string
@@ -46,7 +46,7 @@ func TestEachSignalIsForwardedOnce(t *testing.T) {
 			_, _ = io.WriteString(in, "last\n")
 			must(t, in.Close())
 			if rest, _ := io.ReadAll(out); string(rest) != "last\n" {
-				t.Errorf("more came: %q", rest)
+				t.Errorf("further output: %q", rest)
 			}
 			if code := tp.code(); code != 0 {
 				t.Errorf("status %d", code)
@@ -64,8 +64,8 @@ func TestEachSignalIsForwardedOnce(t *testing.T) {
 	}
 }
 
-// A host that leads a group signals the group (the Python SDK does): what the
-// server has started must be forwarded as well, each once.
+// A host that leads a group signals the group, as the Python SDK does: the signal must
+// also reach the server's children, each once.
 func TestGroupSignalReachesTheServersChildren(t *testing.T) {
 	tp := tapping(t, sh("exec 3<&0; "+exe()+" role:signals <&3 & exec "+exe()+" role:signals"))
 	tp.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -77,7 +77,7 @@ func TestGroupSignalReachesTheServersChildren(t *testing.T) {
 	wantLine(t, out, "SIGTERM")
 	must(t, in.Close())
 	if rest, _ := io.ReadAll(out); len(rest) > 0 {
-		t.Errorf("more came: %q", rest)
+		t.Errorf("further output: %q", rest)
 	}
 	if code := tp.code(); code != 0 {
 		t.Errorf("status %d", code)
@@ -111,7 +111,7 @@ func TestTerminalSignals(t *testing.T) {
 			wantLine(t, out, "SIGWINCH")
 			must(t, in.Close())
 			if rest, _ := io.ReadAll(out); len(rest) > 0 {
-				t.Errorf("more came: %q", rest)
+				t.Errorf("further output: %q", rest)
 			}
 			if code := tp.code(); code != 0 {
 				t.Errorf("status %d", code)
@@ -120,9 +120,9 @@ func TestTerminalSignals(t *testing.T) {
 	}
 }
 
-// A server that asks on the terminal, from the group of its own that it has
-// behind a tap that leads one, is stopped by the system. The keys for that must
-// still end it, or stop the tap, as nothing else within reach would.
+// A server that reads the terminal is stopped by the system if the tap leads a group,
+// since the server then has a group of its own. The keys for that must still end the
+// server or stop the tap, as the user has no other way.
 func TestServerStoppedByTheTerminal(t *testing.T) {
 	master, slave := terminal(t)
 	tp := tapping(t, sh("read -r answer </dev/tty"))
@@ -140,7 +140,7 @@ func TestServerStoppedByTheTerminal(t *testing.T) {
 	press(26)
 	eventually(t, "the tap to stop with it", func() bool { return state(tp.Process.Pid) == "T" })
 	must(t, syscall.Kill(tp.Process.Pid, syscall.SIGCONT))
-	eventually(t, "the tap to go on", func() bool { return state(tp.Process.Pid) != "T" && stopped() })
+	eventually(t, "the tap to continue", func() bool { return state(tp.Process.Pid) != "T" && stopped() })
 	press(3)
 	if code := tp.code(); code != 128+int(syscall.SIGINT) {
 		t.Errorf("status %d", code)
@@ -182,7 +182,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("no pseudo-terminal, and CI must not skip this: %v", err)
 		}
-		t.Skipf("SKIPPED: WHAT A TERMINAL SENDS IS NOT TESTED, there is no pseudo-terminal: %v", err)
+		t.Skipf("SKIPPED: SIGNALS OF A TERMINAL ARE NOT TESTED, there is no pseudo-terminal: %v", err)
 	}
 	t.Cleanup(func() { _ = master.Close() })
 	var n, unlock int32
@@ -217,10 +217,10 @@ func group(pid int) (n int) { _, _ = fmt.Sscan(stat(pid)[2], &n); return n }
 
 func dead(pid int) bool { s := state(pid); return s == "gone" || s == "Z" || s == "X" }
 
-func TestKilledTapTakesTheServerAlong(t *testing.T) {
+func TestKilledTapKillsTheServer(t *testing.T) {
 	for _, st := range standings {
 		t.Run(st.name, func(t *testing.T) {
-			// It would survive the end of its stdin and every polite signal.
+			// It would survive the end of its stdin and every catchable signal.
 			tp := tapping(t, sh("trap '' TERM INT HUP; while :; do sleep 1; done"))
 			tp.SysProcAttr = &st.attr
 			in, _ := tp.pipes()
@@ -333,7 +333,7 @@ func TestServerThatCatchesSIGTSTPIsNotStopped(t *testing.T) {
 	}
 }
 
-// A signal that comes before there is a server waits for it.
+// A signal that arrives before the server has started waits for it.
 func TestSignalBeforeTheStart(t *testing.T) {
 	cmd := exec.Command(exe(), "role:early", "cat")
 	in, err := cmd.StdinPipe()

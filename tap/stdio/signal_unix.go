@@ -37,7 +37,7 @@ func signalName(s syscall.Signal) string {
 	return cmp.Or(unix.SignalName(s), fmt.Sprintf("SIG%d", int(s)))
 }
 
-// catchSignals catches the signals to forward. Those that come before there is a server
+// catchSignals catches the signals to forward. Signals before the start of the server
 // wait in the channel. It is never undone, see [Run].
 func catchSignals(c chan<- os.Signal) {
 	// A write to a client that is gone must fail and not kill the tap.
@@ -105,7 +105,7 @@ func (s *server) target() int {
 
 // stopped is called when sig has stopped the server. If that is a SIGTSTP that was
 // forwarded, the shell that sent it waits for the tap to stop too. If the server ignores
-// the signal, the tap goes on.
+// the signal, the tap continues.
 func (s *server) stopped(sig syscall.Signal) {
 	s.mu.Lock()
 	stop := s.stop

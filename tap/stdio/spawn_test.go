@@ -54,8 +54,8 @@ func TestSpawnFailures(t *testing.T) {
 	}
 }
 
-// The server is found as execvp finds it, which is how every client that runs
-// it without a tap does.
+// The server is found as execvp finds it, as by every client that runs it without a
+// tap.
 func TestPathSearch(t *testing.T) {
 	dir := t.TempDir()
 	for name, script := range map[string]string{
@@ -98,8 +98,7 @@ func TestNoPath(t *testing.T) {
 	}
 }
 
-// One that is found and may not be run, and none that may, is not one that is
-// missing.
+// A command that is found but may not be executed is not reported as missing.
 func TestDeniedInPath(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "server"), []byte("#!/bin/sh\n"), 0o600))
@@ -110,16 +109,15 @@ func TestDeniedInPath(t *testing.T) {
 	}
 }
 
-// Where there is no server, the recorder is opened for none, once signals are
-// caught: one that comes while the recording is closed must not change the
-// status.
+// If there is no server, the recorder is opened for none, once signals are caught: a
+// signal while the recording is closed must not change the status.
 func TestNoServerIsRecordedAsNone(t *testing.T) {
 	rec, pid := newFake(""), -1
 	code, err := runWith(Config{Command: []string{"no-such-server"}, Open: func(p int) tap.Recorder {
 		pid = p
 		return rec
 	}}, nil, func() {
-		time.Sleep(100 * time.Millisecond) // long enough to be overtaken by who does not wait
+		time.Sleep(100 * time.Millisecond) // code that does not wait would be faster
 		rec.Event(0, tap.Event{Name: "caught"})
 	})
 	if code != 127 || err == nil || pid != 0 {

@@ -11,13 +11,13 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// chatty is a server that writes more than a pipe to the client holds, says so
-// on stderr, and lives. A trap may come before.
+// chatty returns a server that writes more than a pipe to the client holds, reports that
+// on stderr, and keeps running. A trap may come before.
 func chatty(trap string) []string {
 	return sh(trap + "head -c 500000 /dev/zero; echo written >&2; while :; do sleep 0.02; done")
 }
 
-// said starts the tap and waits until its server has written all.
+// said starts the tap and waits until its server has written everything.
 func said(t *testing.T, tp *rig) (in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -30,9 +30,9 @@ func said(t *testing.T, tp *rig) (in io.WriteCloser, out *bufio.Reader) {
 	return in, out
 }
 
-// Whoever ends a server waits for its process: without a tap it would be gone,
+// A client that ends a server waits for its process: without a tap it would be gone,
 // although its output is not read.
-func TestAskedToEndWhileNobodyReads(t *testing.T) {
+func TestAskedToEndWithUnreadOutput(t *testing.T) {
 	t.Parallel()
 	for _, st := range standings[:2] {
 		for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestAskedToEndWhileNobodyReads(t *testing.T) {
 				} else {
 					must(t, tp.Process.Signal(c.sig))
 				}
-				ps, err := tp.Process.Wait() // not Wait of Cmd, which closes what nobody reads
+				ps, err := tp.Process.Wait() // not Wait of Cmd, which closes the unread pipe
 				must(t, err)
 				if code := ps.ExitCode(); code != c.code {
 					t.Errorf("status %d, want %d", code, c.code)
@@ -76,8 +76,8 @@ func TestAskedToEndWhileNobodyReads(t *testing.T) {
 	}
 }
 
-// A client that reads slowly gets everything, although it takes longer in all than the
-// tap is patient.
+// A client that reads slowly gets everything, although that takes longer than the tap's
+// patience.
 func TestAskedToEndWhileTheClientIsSlow(t *testing.T) {
 	t.Parallel()
 	tp := tapping(t, chatty(""))
@@ -91,7 +91,7 @@ func TestAskedToEndWhileTheClientIsSlow(t *testing.T) {
 			break
 		}
 		if got < 350_000 {
-			time.Sleep(30 * time.Millisecond) // the slowness itself, nothing waits for it
+			time.Sleep(30 * time.Millisecond) // simulates a slow client, nothing waits for it
 		}
 	}
 	if took := time.Since(began); got != 500_000 || took < patience {

@@ -16,7 +16,7 @@ type Config struct {
 	// Command is the argv of the server. Command[0] is looked up in PATH as execvp
 	// does, and passed to the server unchanged.
 	Command []string
-	// Recorder records the traffic. If nil, nothing is recorded.
+	// Recorder records the traffic. If it is nil, nothing is recorded.
 	Recorder tap.Recorder
 	// Open, if set, returns the recorder in place of Recorder. It is called once the
 	// server is running, so that both start in parallel, or with pid 0 if the server
@@ -50,7 +50,7 @@ func (c *Config) recorder(pid int) (r tap.Recorder) {
 	defer func() {
 		if v := recover(); v != nil {
 			if r = tap.Guard(nil, nil); c.Warn != nil {
-				c.Warn(fmt.Sprintf("recording stopped, traffic goes on: %v", v))
+				c.Warn(fmt.Sprintf("recording stopped, traffic continues: %v", v))
 			}
 		}
 	}()
@@ -106,7 +106,7 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 // signal n. It is valid once Ended is closed.
 func (p *Process) Status() (code int, signal string) { return p.code, p.signal }
 
-// readBytes is how much a pump reads at once: as much as a pipe holds.
+// readBytes is the size of a pump's reads: as much as a pipe holds.
 const readBytes = 64 << 10
 
 // The states of a pump.

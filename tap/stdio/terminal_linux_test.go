@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A tap that reads the terminal itself stays in the foreground, also where it
-// could leave its group: in the background it would be stopped.
+// A tap that reads the terminal itself stays in the foreground, even if it could leave
+// its group: in the background it would be stopped.
 func TestTerminalAsStdin(t *testing.T) {
 	master, slave := terminal(t)
 	tp := tapping(t, self("echo"))
@@ -29,7 +29,7 @@ func TestTerminalAsStdin(t *testing.T) {
 			t.Fatalf("read %q (%v), want %q", b[:n], err, typed)
 		}
 	}
-	_, err = master.WriteString("\x04") // the end, as it is typed
+	_, err = master.WriteString("\x04") // the end, as typed
 	must(t, err)
 	if code := tp.code(); code != 0 {
 		t.Errorf("status %d", code)

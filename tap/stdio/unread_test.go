@@ -14,8 +14,7 @@ import (
 // glut is more than any of our pipes holds.
 const glut = 3 << 20
 
-// glutted is a run whose server does not read the glut that is being written to
-// it.
+// glutted returns a run whose server does not read the glut that is being written to it.
 func glutted(t *testing.T, server []string) (*run, *fake) {
 	t.Helper()
 	srv, failure := spawn(server, true)
@@ -29,7 +28,7 @@ func glutted(t *testing.T, server []string) (*run, *fake) {
 	for _, p := range r.pumps {
 		go p.run()
 	}
-	// It is being written, and nothing more of it is read: the pipe is full.
+	// It is being written, and no more is read from the client: the pipe is full.
 	read, since := 0, time.Now()
 	eventually(t, "the glut to be written", func() bool {
 		rec.mu.Lock()
@@ -43,8 +42,8 @@ func glutted(t *testing.T, server []string) (*run, *fake) {
 	return r, rec
 }
 
-// What a server that has ended did not read is recorded as not delivered, also
-// when its end is noticed before the write to it has failed.
+// Input that a server that has ended did not read is recorded as not delivered, even if
+// its end is noticed before the write to it fails.
 func TestServerEndsWithoutReading(t *testing.T) {
 	defer func(d time.Duration) { quiet = d }(quiet)
 	quiet = 20 * time.Second
@@ -59,8 +58,8 @@ func TestServerEndsWithoutReading(t *testing.T) {
 	}
 }
 
-// If another process still holds the stdin of a server that has ended, what is
-// being written to it may be read or not. The tap does not wait for that.
+// If another process still holds the stdin of a server that has ended, the pending input
+// may or may not be read. The tap does not wait for that.
 func TestStdinLeftToAnHeir(t *testing.T) {
 	r, rec := glutted(t, sh("exec 3<&0; sleep 60 <&3 >/dev/null 2>&1 & exit 4"))
 	r.srv.awaitExit()

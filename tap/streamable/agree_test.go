@@ -12,9 +12,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// FuzzRequestsAreReadAsOthersDo compares with the reader of package net/http:
-// of what is forwarded it sees the same requests, with the same bodies. A
-// request that is understood in two ways is how requests are smuggled.
+// FuzzRequestsAreReadAsOthersDo compares with the reader of package net/http: in the
+// forwarded bytes it sees the same requests, with the same bodies. Requests that are
+// understood in two ways can be smuggled.
 func FuzzRequestsAreReadAsOthersDo(f *testing.F) {
 	for _, file := range talks(f) {
 		var all []byte
@@ -100,7 +100,7 @@ func FuzzResponsesAreReadAsOthersDo(f *testing.F) {
 	})
 }
 
-// Nothing is left of a decoder when its body is over, however it ended.
+// A decoder leaves no goroutine when its body is over, however it ended.
 func TestNoDecoderIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for coding := range compressors {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A till does what a recorder must at least: it encodes events and copies.
+// A till does the minimum of a recorder: it encodes events and copies bytes.
 type till struct {
 	tap.Discard
 	mu  sync.Mutex
@@ -80,10 +80,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// A post of 500 bytes and its answer, one at a time on one connection.
+// BenchmarkPost measures a POST of 500 bytes and its response, one at a time on one connection.
 func BenchmarkPost(b *testing.B) { benchmarkPost(b, 500) }
 
-// The same with 256 KB.
+// BenchmarkPostLarge is the same with 256 KB.
 func BenchmarkPostLarge(b *testing.B) { benchmarkPost(b, 256<<10) }
 
 func benchmarkPost(b *testing.B, size int) {
@@ -112,8 +112,8 @@ func benchmarkPost(b *testing.B, size int) {
 	})
 }
 
-// One event of 200 bytes on a stream, from the server's write to the client's
-// read.
+// BenchmarkEvent measures an event of 200 bytes on a stream, from the server's write to
+// the client's read.
 func BenchmarkEvent(b *testing.B) {
 	next, left := make(chan struct{}), make(chan struct{}, 1)
 	event := append(append([]byte("data: "), text(200)...), "\n\n"...)
@@ -134,7 +134,7 @@ func BenchmarkEvent(b *testing.B) {
 	}, func(b *testing.B, at string) {
 		resp, err := http.Get(at)
 		must(b, err)
-		defer func() { // the stream of the next front gets what is sent then
+		defer func() { // otherwise the stream of the next front would get the rest
 			resp.Body.Close()
 			<-left
 		}()
@@ -150,7 +150,7 @@ func BenchmarkEvent(b *testing.B) {
 	})
 }
 
-// What reading and recording a request and its response costs by itself.
+// BenchmarkCut measures reading and recording a request and its response, without connections.
 func BenchmarkCut(b *testing.B) {
 	u, err := url.Parse("http://" + pureUp)
 	must(b, err)

@@ -53,7 +53,7 @@ const (
 var (
 	errChunkSize = errors.New("a chunk's size is not a number")
 	errChunkLine = errors.New("a chunk's size is followed by something else")
-	errChunkEnd  = errors.New("a chunk does not end where its size says")
+	errChunkEnd  = errors.New("a chunk does not end at its declared size")
 	errTrailer   = errors.New("its trailer is too long")
 )
 

@@ -15,15 +15,15 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// lanes is the two lanes of a connection without any sockets.
+// lanes are the two lanes of a connection, without sockets.
 type lanes struct {
 	up          upLane
 	down        downLane
 	rec         *memory
 	cut         func(n int) int // the size of the next chunk, of n bytes
-	later       []byte          // what waits for a decision
-	toUp, toDwn []byte          // what was forwarded
-	own         []byte          // what the tap said
+	later       []byte          // bytes that wait for a decision
+	toUp, toDwn []byte          // the forwarded bytes
+	own         []byte          // the responses of the tap
 	over        bool
 }
 
@@ -78,7 +78,7 @@ func (l *lanes) client(p []byte) {
 			l.up.resume()
 		}
 		n := l.cut(len(l.later))
-		// The chunk's memory is used again, as a connection's is.
+		// The chunk's memory is reused, as that of a connection is.
 		chunk := bytes.Clone(l.later[:n])
 		l.toUp = append(l.toUp, l.up.feed(chunk, noon)...)
 		rest := l.up.left
@@ -106,7 +106,7 @@ func (l *lanes) server(p []byte) {
 	l.client(nil)
 }
 
-// answer gives the tap's own answer, if it is its turn.
+// answer sends the tap's own response, if it is its turn.
 func (l *lanes) answer() {
 	if ex := l.up.pending(); ex != nil && !l.over {
 		l.own = append(l.own, l.up.answer(ex)...)
@@ -114,7 +114,7 @@ func (l *lanes) answer() {
 	}
 }
 
-// end ends both sides, the one by that name first.
+// end ends both sides, the one named by first.
 func (l *lanes) end(by string, clean bool) {
 	how := hungUp
 	if !clean {
@@ -139,7 +139,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// ways are the ways to cut what crosses into chunks.
+// ways are the ways to cut the traffic into chunks.
 var ways = map[string]func(seed uint64) func(int) int{
 	"whole":       func(uint64) func(int) int { return func(n int) int { return n } },
 	"single":      func(uint64) func(int) int { return func(int) int { return 1 } },
@@ -152,7 +152,7 @@ func randomCuts(seed uint64) func(int) int {
 	return func(n int) int { return 1 + r.IntN(min(n, 1<<r.IntN(13))) }
 }
 
-// replay plays a talk on lanes alone, and describes all that comes of it.
+// replay plays a conversation on lanes without connections, and describes the result.
 func replay(t *testing.T, k *rawtalk.Talk, cut func(int) int) string {
 	l := newLanes(t, configure(k), cut)
 	var out strings.Builder
@@ -186,8 +186,7 @@ func replay(t *testing.T, k *rawtalk.Talk, cut func(int) int) string {
 	return out.String() + l.rec.text(true)
 }
 
-// What is forwarded and what is recorded do not depend on how the bytes were
-// cut into reads.
+// Forwarding and recording do not depend on how the bytes were cut into reads.
 func TestChunksDoNotMatter(t *testing.T) {
 	for _, file := range talks(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
@@ -207,7 +206,7 @@ func TestChunksDoNotMatter(t *testing.T) {
 	}
 }
 
-// joinFrames is what both lanes carried, without where it was cut into frames.
+// joinFrames returns the bytes of both lanes, without the boundaries of frames.
 func joinFrames(m *memory) string {
 	type key struct {
 		exchange   uint64
@@ -234,9 +233,9 @@ func joinFrames(m *memory) string {
 	return b.String()
 }
 
-// FuzzTraffic feeds both lanes with anything at all. However it is cut, the same
-// is forwarded and recorded; and what is forwarded is what came, unless the
-// recording says otherwise.
+// FuzzTraffic feeds arbitrary bytes to both lanes. However they are cut, the same is
+// forwarded and recorded; and the forwarded bytes are those received, unless the
+// recording reports otherwise.
 func FuzzTraffic(f *testing.F) {
 	for _, file := range talks(f) {
 		k := rawtalk.Parse(f, file)

@@ -20,12 +20,12 @@ type Config struct {
 	// origin.
 	Upstream *url.URL
 	// Listen is the address to listen on, "127.0.0.1:0" if empty. With
-	// Listener it is only the host that the user named.
+	// Listener set, it is only the host that the user named.
 	Listen string
 	// Listener, if set, is used instead of listening on Listen. The tap closes
 	// it.
 	Listener net.Listener
-	// Names are other names of the tap: hosts, with a port if only that one
+	// Names are additional names of the tap: hosts, with a port if only that one
 	// is meant. Requests to one of them are forwarded with the name of the upstream.
 	Names []string
 	// Recorder records the traffic, including secrets. It may be nil. It is not
@@ -54,7 +54,7 @@ type Config struct {
 	// read as HTTP are recorded then, otherwise they are counted.
 	KeepSecrets bool
 	// Warn, if set, is called with a message for the user about problems of the
-	// recording. It may be called from several goroutines at once.
+	// recording. It may be called concurrently.
 	Warn func(string)
 }
 
@@ -67,13 +67,13 @@ func (c *Config) checkUpstream() (origin, error) {
 	u := c.Upstream
 	switch {
 	case u == nil:
-		return origin{}, errors.New("no URL of a server was given")
+		return origin{}, errors.New("no server URL was given")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return origin{}, fmt.Errorf("the server's URL %s begins with neither http:// nor https://", u.Redacted())
 	case u.Hostname() == "":
 		return origin{}, fmt.Errorf("the server's URL %s has no host", u.Redacted())
 	case u.Port() != "" && !isPort(u.Port()):
-		return origin{}, fmt.Errorf("the server's URL %s has a port that is none", u.Redacted())
+		return origin{}, fmt.Errorf("the server's URL %s has an invalid port", u.Redacted())
 	case u.User != nil:
 		return origin{}, fmt.Errorf("the server's URL %s has a user in it: use a header instead", u.Redacted())
 	}
@@ -99,7 +99,7 @@ func (c *Config) extra() (lines string, names []string, err error) {
 			}
 		}
 		if strings.ContainsAny(value, "\r\n\x00") {
-			return "", nil, fmt.Errorf("the value for the header field %s has a line end in it", name)
+			return "", nil, fmt.Errorf("the value of the header field %s contains a line end", name)
 		}
 		lines += name + ": " + value + "\r\n"
 		names = append(names, name)

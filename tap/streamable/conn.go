@@ -35,14 +35,14 @@ type conn struct {
 
 	// downDone is closed when the server lane has ended.
 	downDone chan struct{}
-	// speaking is held while recording and writing a response to the client.
-	speaking sync.Mutex
-	// silent, guarded by speaking, reports that the tap itself has sent the last response.
+	// toClient is held while recording and writing a response to the client.
+	toClient sync.Mutex
+	// silent, guarded by toClient, reports that the tap itself has sent the last response.
 	silent bool
 	// mute reports that nothing more is written to the server.
 	mute atomic.Bool
-	// telling is held while writing to the server.
-	telling sync.Mutex
+	// toServer is held while writing to the server.
+	toServer sync.Mutex
 	// reset reports that a write to the server failed because the server reset the connection.
 	reset atomic.Bool
 	// relayed reports that the client has the end of the server's bytes.
@@ -110,7 +110,7 @@ func (c *conn) serveUp() {
 		if waits && errors.Is(err, os.ErrDeadlineExceeded) {
 			c.up.lateHead()
 			c.mute.Store(true)
-			c.speakOwn(c.up.refused)
+			c.sendOwn(c.up.refused)
 		}
 		if err != nil {
 			c.clientEnded(err)
@@ -157,13 +157,13 @@ func (c *conn) take(chunk []byte) {
 		return
 	}
 	for at := time.Now(); len(chunk) > 0 && !c.mute.Load(); {
-		c.tell(c.cut(&c.up.lane, c.up.feed, chunk, at))
+		c.forward(c.cut(&c.up.lane, c.up.feed, chunk, at))
 		rest := c.up.left
 		switch {
 		case c.mute.Load():
 		case c.up.state == stateOwn:
 			c.mute.Store(true)
-			c.speakOwn(c.up.refused)
+			c.sendOwn(c.up.refused)
 		case len(rest) > 0:
 			<-c.up.ex.decided
 			c.up.resume()
@@ -189,22 +189,22 @@ func (c *conn) takeLate(chunk []byte) {
 	c.up.giveUp()
 }
 
-// tell writes to the server, which it dials first if necessary.
-func (c *conn) tell(out []byte) {
+// forward writes to the server, which it dials first if necessary.
+func (c *conn) forward(out []byte) {
 	if len(out) == 0 || c.mute.Load() || !c.dialed && !c.reach() {
 		return
 	}
-	c.telling.Lock()
-	defer c.telling.Unlock()
+	c.toServer.Lock()
+	defer c.toServer.Unlock()
 	if _, err := c.server.Write(out); err != nil {
-		// The server cannot be written to. Its last bytes are still to be
-		// read, and the way it ended.
+		// The server cannot be written to. Its last bytes must still be
+		// read, and how it ended.
 		how, _ := ended(err)
 		c.lost(byServer, how)
 		c.reset.Store(errors.Is(err, syscall.ECONNRESET))
 		c.mute.Store(true)
 		if c.relayed.Load() {
-			c.client.abort() // the only way left to tell the client
+			c.client.abort() // the only way left to inform the client
 		}
 	}
 }
@@ -213,8 +213,8 @@ func (c *conn) tell(out []byte) {
 // end. The kernel reports a reset once: if a write was waiting, to that write, which then returns.
 func (c *conn) wasReset() bool {
 	for range 20 {
-		if c.telling.TryLock() {
-			c.telling.Unlock()
+		if c.toServer.TryLock() {
+			c.toServer.Unlock()
 			break
 		}
 		time.Sleep(time.Millisecond) // after a proper end, the write may wait forever
@@ -256,15 +256,15 @@ func (c *conn) unreachable(err error) {
 		return
 	}
 	c.setOwn(first, refusef(502, "%s", why))
-	c.speakOwn(first)
+	c.sendOwn(first)
 }
 
-// speakOwn sends the response of the tap to an exchange if it is its turn. If not,
+// sendOwn sends the response of the tap to an exchange if it is its turn. If not,
 // the server lane does so later. If the server has begun to respond,
 // the connection is aborted.
-func (c *conn) speakOwn(ex *exchange) {
-	c.speaking.Lock()
-	defer c.speaking.Unlock()
+func (c *conn) sendOwn(ex *exchange) {
+	c.toClient.Lock()
+	defer c.toClient.Unlock()
 	c.mu.Lock()
 	late := ex.answering || ex.down.over
 	c.mu.Unlock()
@@ -281,7 +281,7 @@ func (c *conn) speakOwn(ex *exchange) {
 }
 
 // answerPending sends the response of the tap if it is its turn. The caller must hold
-// speaking.
+// toClient.
 func (c *conn) answerPending() {
 	ex := c.pending()
 	if ex == nil || c.silent {
@@ -304,7 +304,7 @@ func (c *conn) clientEnded(err error) {
 	if !broken {
 		c.hangUp()
 	}
-	c.tell(c.endUp())
+	c.forward(c.endUp())
 	switch {
 	case !c.dialed:
 	case broken:
@@ -336,8 +336,8 @@ func (c *conn) serveDown() {
 
 // give forwards a chunk from the server, and reports whether the client accepted it.
 func (c *conn) give(chunk []byte) bool {
-	c.speaking.Lock()
-	defer c.speaking.Unlock()
+	c.toClient.Lock()
+	defer c.toClient.Unlock()
 	if c.silent {
 		return true
 	}
@@ -362,8 +362,8 @@ func (c *conn) serverEnded(err error) {
 	how, broken := ended(err)
 	broken = broken || c.wasReset()
 	c.lost(byServer, how)
-	c.speaking.Lock()
-	defer c.speaking.Unlock()
+	c.toClient.Lock()
+	defer c.toClient.Unlock()
 	clean := errors.Is(err, io.EOF) && !broken
 	// A body that ends with the connection looks complete unless the connection is reset.
 	broken = broken || !clean && c.down.endless()

@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// echoes is a server that sends back what it gets, sometimes in chunks.
+// echoes returns a server that echoes its input, sometimes in chunks.
 func echoes(t *testing.T) *httptest.Server {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -30,7 +30,7 @@ func echoes(t *testing.T) *httptest.Server {
 	return srv
 }
 
-// post sends a body in chunks, and wants it back.
+// post sends a body in chunks, and expects it back.
 func post(t *testing.T, client *http.Client, url, id string, body []byte) {
 	req, err := http.NewRequest("POST", url, io.MultiReader(bytes.NewReader(body)))
 	if err != nil {
@@ -50,8 +50,8 @@ func post(t *testing.T, client *http.Client, url, id string, body []byte) {
 	}
 }
 
-// Many clients at once, over connections that are used again: each gets its own
-// answer, and each exchange has its own records.
+// Many concurrent clients, over reused connections: each gets its own response, and each
+// exchange has its own records.
 func TestManyClients(t *testing.T) {
 	tp, rec := begin(t, echoes(t).URL, nil)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}

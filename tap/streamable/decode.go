@@ -26,7 +26,7 @@ const zstdWindow = 8 << 20
 
 var (
 	errBomb     = errors.New("it decodes to too many times its size")
-	errTrailing = errors.New("something follows its end")
+	errTrailing = errors.New("data follows its end")
 	errStopped  = errors.New("the decoder was stopped")
 )
 
@@ -155,7 +155,7 @@ func (d *decoder) write(p []byte, out func([]byte)) error {
 			return d.err
 		case !ok && len(d.in) > 0:
 			return errTrailing
-		case b == nil: // it has ended, or needs more input
+		case b == nil: // it has ended or needs more input
 			return nil
 		}
 		d.produced += uint64(len(b))

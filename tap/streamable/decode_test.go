@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A flusher is a compressor that can send what it has.
+// A flusher is a compressor that can flush its output.
 type flusher interface {
 	io.WriteCloser
 	Flush() error
@@ -55,7 +55,7 @@ func compress(t testing.TB, coding string, p []byte) []byte {
 
 func headerName(coding string) string { return strings.TrimPrefix(coding, "raw ") }
 
-// answer plays one request and the head of its response.
+// answered plays one request and the head of its response.
 func answered(t testing.TB, cut func(int) int, head string) *lanes {
 	l := newLanes(t, nil, cut)
 	l.client([]byte("POST /mcp HTTP/1.1\r\nHost: evil\r\nContent-Length: 2\r\n\r\n{}"))
@@ -81,7 +81,7 @@ func text(n int) []byte {
 	return b.Bytes()[:n]
 }
 
-// A decoded copy is recorded; what is forwarded stays as it is.
+// A decoded copy is recorded; the forwarded bytes are unchanged.
 func TestContentCodings(t *testing.T) {
 	for coding := range compressors {
 		for _, size := range []int{1, 100, 300_000} {
@@ -98,7 +98,7 @@ func TestContentCodings(t *testing.T) {
 						t.Errorf("recorded %d bytes, want %d", len(got), len(body))
 					}
 					if !bytes.HasSuffix(l.toDwn, coded) {
-						t.Error("what was forwarded was changed")
+						t.Error("the forwarded bytes were changed")
 					}
 					e := l.lastEnd(t)
 					if e.Coding != headerName(coding) || e.Error != "" || e.BytesDown != uint64(len(coded)) {
@@ -110,7 +110,7 @@ func TestContentCodings(t *testing.T) {
 	}
 }
 
-// Each event of a compressed stream is recorded when its last byte comes.
+// Each event of a compressed stream is recorded when its last byte arrives.
 func TestCodedEventsAreRecordedAsTheyCome(t *testing.T) {
 	for coding := range compressors {
 		t.Run(coding, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestCodedEventsAreRecordedAsTheyCome(t *testing.T) {
 	}
 }
 
-// What cannot be decoded is recorded as it is, and the end says so.
+// A body that cannot be decoded is recorded as it is, and the end reports that.
 func TestUndecodable(t *testing.T) {
 	body := text(200_000)
 	gz := compress(t, "gzip", body)
@@ -147,7 +147,7 @@ func TestUndecodable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		coding  string
 		body    []byte
-		as      tap.Form // of what is left
+		as      tap.Form // of the rest
 		want    string   // in the end's error
 		decoded int      // at least, and at most
 		atMost  int
@@ -174,7 +174,7 @@ func TestUndecodable(t *testing.T) {
 			}
 			rest := l.rec.joined(1, tap.ToClient, tc.as)
 			if !bytes.HasSuffix(tc.body, rest) || tc.as == tap.FormBody && len(rest) != len(tc.body) {
-				t.Errorf("%d bytes were recorded as they are, which are not of the %d that crossed", len(rest), len(tc.body))
+				t.Errorf("%d undecoded bytes were recorded, which are not part of the %d that crossed", len(rest), len(tc.body))
 			}
 			if tc.as == tap.FormBytes {
 				n := len(l.rec.joined(1, tap.ToClient, tap.FormBody))
@@ -191,8 +191,8 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
-// Codings on each other, as a list, as several fields, and as transfer codings.
-func TestCodingsOnEachOther(t *testing.T) {
+// Nested codings, as a list, as several fields, and as transfer codings.
+func TestNestedCodings(t *testing.T) {
 	body := text(10_000)
 	inner := compress(t, "gzip", body)
 	outer := compress(t, "br", inner)
@@ -254,7 +254,7 @@ func TestSecretBodiesThatCannotBeMasked(t *testing.T) {
 				t.Error("the secret is in the recording")
 			}
 			if tc.want == "" && !strings.Contains(l.lastEnd(t).Error, "not recorded") || name == "cut off" && !strings.Contains(l.lastEnd(t).Error, "could not be undone further") {
-				t.Errorf("it is not said: %q", l.lastEnd(t).Error)
+				t.Errorf("not reported: %q", l.lastEnd(t).Error)
 			}
 		})
 	}

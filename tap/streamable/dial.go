@@ -31,7 +31,7 @@ func (t *Tap) dial(ctx context.Context) (wire, error) {
 		var err error
 		if proxy, err = t.proxy(t.upstream); err != nil {
 			// The error contains the setting, which may have a password.
-			return wire{}, errors.New("the setting of the proxy (HTTP_PROXY, HTTPS_PROXY) cannot be read")
+			return wire{}, errors.New("the proxy setting (HTTP_PROXY, HTTPS_PROXY) is invalid")
 		}
 	}
 	w, err := t.dialFirst(ctx, proxy, target)
@@ -56,7 +56,7 @@ func (t *Tap) dialFirst(ctx context.Context, proxy *url.URL, target string) (wir
 		return wire{Conn: c, socket: c}, err
 	}
 	if proxy.Scheme != "http" && proxy.Scheme != "https" {
-		return wire{}, fmt.Errorf("a proxy by %s is not supported, only http and https", proxy.Scheme)
+		return wire{}, fmt.Errorf("%s proxies are not supported, only http and https", proxy.Scheme)
 	}
 	at := originOf(proxy)
 	c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(at.host, at.port))
@@ -96,7 +96,7 @@ func connectThrough(w wire, user *url.Userinfo, target string) error {
 			return err
 		}
 		if head = append(head, one[0]); len(head) > maxProxyHead {
-			return errors.New("its answer is too long")
+			return errors.New("its response is too long")
 		}
 	}
 	h := parseHead(head)

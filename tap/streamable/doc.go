@@ -13,10 +13,10 @@
 //
 // Before bytes are forwarded they are split, on the same goroutine, into requests,
 // responses, bodies, events and messages, which are recorded (law 3). Splitting a copy
-// off the path would not do: only a held head can be edited, only a held body can be
+// off the path would not suffice: only a held head can be edited, only a held body can be
 // masked before it reaches the disk, and a response could be recorded before its
 // request. It costs a few microseconds per exchange. The cutters are push parsers
-// without connections. The same bytes make the same records whatever the chunks are.
+// without connections. The same bytes produce the same records whatever the chunks are.
 //
 // A cutter that panics forwards the bytes that it holds and is not used again on that
 // connection. A recorder that panics is replaced by one that records nothing. Both are
@@ -35,12 +35,12 @@
 // reported in the response to a request.
 //
 // Bytes of a client after a request for another protocol wait until the server has
-// agreed or not. Clients themselves wait for that.
+// agreed or refused. Clients themselves wait for that.
 //
 // # Changes
 //
 // The name of the tap in the Host or the absolute target of a request is replaced by that
-// of the server, and fields that the user asked for are added at the end of the head. A
+// of the server, and the fields that the user configured are added at the end of the head. A
 // foreign Host is forwarded unchanged to a server on loopback, which may defend itself
 // against DNS rebinding. For other servers it is refused with 403.
 //
@@ -72,8 +72,8 @@
 // end of the connection can end a body, and the TLS connection of the server ended without
 // an alert, the client connection is reset, because the body must not look complete. A
 // client that closes its connection cannot be distinguished from one that closes only its
-// side until something is sent to it, so the server learns by a reset one write later
-// than without a tap. Servers do not wait for that.
+// side until something is sent to it, so the server learns of it from a reset, one write
+// later than without a tap. Servers do not wait for that.
 //
 // Each exchange has one event "end". If the exchange was aborted, it names the side and
 // the cause.
@@ -84,9 +84,9 @@
 // (interim ones too), rewrite, hang_up if the client ends its connection while the response
 // is due, and end. Bodies are frames without their codings,
 // server-sent events are frames, and so are the messages of a WebSocket, unmasked,
-// decompressed and defragmented. What is forwarded of a body or a message is recorded at
-// once, so control frames between the fragments of a message are recorded after it. If a
-// message breaks off, the end of its exchange reports that it is incomplete.
+// decompressed and defragmented. What is forwarded of a body or a message is recorded
+// immediately, so control frames between the fragments of a message are recorded after it.
+// If a message breaks off, the end of its exchange reports that it is incomplete.
 //
 // A body with an unknown coding, or whose bytes do not have its coding, is recorded as it
 // crossed. If decoding fails later, or the body decodes to 200 times its size, the rest is

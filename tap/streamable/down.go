@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	errNoResponse = errors.New("the server's answer is not HTTP/1")
-	errLongHead   = errors.New("the head of the response is too long")
-	errUnasked101 = errors.New("the server changed to another protocol unasked")
+	errNoResponse     = errors.New("the server's response is not HTTP/1")
+	errLongHead       = errors.New("the head of the response is too long")
+	errUnrequested101 = errors.New("the server changed to another protocol without a request for it")
 )
 
 // A downLane splits the bytes of the server into responses, as [upLane] does with
@@ -36,7 +36,7 @@ func (d *downLane) step(at time.Time) {
 	case stateBetween:
 		d.ex = d.answering()
 		if d.ex == nil {
-			d.unasked(at)
+			d.unsolicited(at)
 		}
 		d.state, d.began, d.scan, d.start = stateHead, at, headScan{}, d.start[:0]
 	case stateHead:
@@ -53,13 +53,13 @@ func (d *downLane) step(at time.Time) {
 	}
 }
 
-// unasked makes an exchange for a response without a request, such as a 408 before a server
+// unsolicited makes an exchange for a response without a request, such as a 408 before a server
 // closes an idle connection.
-func (d *downLane) unasked(at time.Time) {
+func (d *downLane) unsolicited(at time.Time) {
 	ex := d.newExchange(at)
 	ex.origin = d.hosts.own.String()
 	ex.up.over, ex.up.complete = true, true
-	ex.down.note("the server answered without a request")
+	ex.down.note("the server responded without a request")
 	d.enqueue(ex)
 	d.ex = d.answering()
 }
@@ -85,7 +85,7 @@ func (d *downLane) headPart(p []byte) {
 	}
 }
 
-// headDone reads a complete head and forwards it. last is its end, which is all of it if
+// headDone reads a complete head and forwards it. last is its end, or the whole head if
 // nothing is held: then it need not be copied.
 func (d *downLane) headDone(last []byte) {
 	raw := d.held
@@ -151,7 +151,7 @@ func (d *downLane) response(raw []byte) (edits []edit, ok bool) {
 	if kind != noBody {
 		d.sink = d.newSink(&h)
 	}
-	d.hold = d.wantsHold(ex, &h, line.status)
+	d.hold = d.newHold(ex, &h, line.status)
 	return edits, true
 }
 
@@ -160,7 +160,7 @@ func (d *downLane) changes(h *head, status int) {
 	ex := d.ex
 	switch {
 	case status == 101 && ex.decided == nil:
-		d.turnRaw(errUnasked101)
+		d.turnRaw(errUnrequested101)
 	case status == 101:
 		if ex.ws = agreed(h); ex.ws != nil {
 			d.newSocket(ex.ws.freshDown)

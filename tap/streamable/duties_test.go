@@ -17,62 +17,62 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The duties of whatever stands between an MCP client and a server over HTTP, each
-// with the tests that hold the tap to it. A name with a directory before it is of
-// another package, and TestTalks/x is the conversation testdata/talk/x.txt, which
-// TestTalksAreStored sends through the store, an export and an import besides.
+// The duties of an intermediary between an MCP client and a server over HTTP, each with
+// the tests that check it. A name with a directory belongs to another package, and
+// TestConversations/x is the conversation testdata/talk/x.txt, which TestTalksAreStored
+// also passes through the store, an export and an import.
 //
 // HTTP, all eras:
 //
-//  1. Stream: every read is forwarded at once, the head of a silent stream too, and
-//     what a server asks within an answer can be answered.
+//  1. Stream: every read is forwarded immediately, even the head of a silent stream, and
+//     a server's request within a response can be answered.
 //  2. Every path, with its raw query.
-//  3. Heads as they are: order, spelling, duplicates, nothing added.
-//  4. Content codings pass; a copy is decoded as it comes.
-//  5. Host: the tap's own names become the server's, foreign ones reach a server on
-//     loopback as they are and are refused in front of another; the tap listens on
+//  3. Heads unchanged: order, spelling, duplicates, nothing added.
+//  4. Content codings pass; a copy is decoded as it arrives.
+//  5. Host: the tap's own names become the server's; foreign ones reach a server on
+//     loopback unchanged and are refused for other servers; the tap listens on
 //     loopback.
-//  6. Who hangs up, hangs up on the other side, at once, and is recorded.
+//  6. A hang-up of either side is forwarded immediately, and recorded.
 //  7. Redirections are not followed; Location on the server's origin becomes the tap's.
 //  8. 100-continue, interim responses, trailers, chunks, lengths, keep-alive, any
-//     size; nothing is sent twice; 502 in the tap's own name.
-//  9. Recorded: exchange, stream, frame; what is no JSON too.
+//     size; nothing is sent twice; a 502 is marked as the tap's.
+//  9. Recorded: exchange, stream, frame; also data that is not JSON.
 //  10. Secrets are masked before they are recorded.
-//  11. Valid events, and no line of the tap itself among them.
+//  11. Valid events, without lines of the tap itself.
 //  12. Sessions of many clients, streams and eras on one listener.
 //
 // HTTP+SSE: only an absolute endpoint on the server's origin is rewritten.
 //
-// OAuth: what a client compares is rewritten on request alone, and marked.
+// OAuth: URLs that a client compares are rewritten only on request, and marked.
 const duties = `
-HTTP 1   TestTalks/sse TestTalks/sse_get TestTalks/chunked_upload TestTalks/early_response TestRecordedBeforeForwarded TestHugeBodies ../../cmd/mcptap/TestTorture ../../peertest/TestConformanceOfMock
-HTTP 2   TestTalks/post TestTalks/auth TestConfig ../../cmd/mcptap/TestHTTPRecords
-HTTP 3   TestTalks/headers TestTalks/header_added TestTalks/cors TestLargeHeads
-HTTP 4   TestContentCodings TestCodedEventsAreRecordedAsTheyCome TestUndecodable TestCodingsOnEachOther TestCodedRequest ../../cmd/mcptap/TestTorture
-HTTP 5   TestTalks/hosts TestForeignHostInFrontOfARemoteServer TestConfig ../../cmd/mcptap/TestHTTPForOthers
-HTTP 6   TestTalks/client_dies TestTalks/server_dies TestTalks/half_close TestServerDiesAtEachByte TestClientDiesAtEachByte TestEndsOfTLS TestClose
-HTTP 7   TestTalks/location TestSwapOrigin
-HTTP 8   TestTalks/continue TestTalks/expect_refused TestTalks/chunked_upload TestTalks/no_body TestTalks/pipelining TestTalks/http10 TestHugeBodies TestNothingIsSentTwice TestUnreachable TestUpstreamWithTLS TestProxy
-HTTP 9   TestTalks/strange_server TestTalks/unasked TestTalks/alien TestTalks/dead_session TestFirstByte ../../cmd/mcptap/TestTalksAreStored
-HTTP 10  TestTalks/masks TestTalks/keep_secrets ../../redact/record/TestMaskedFields ../../redact/record/TestMaskedURLs ../../redact/record/TestMaskedJSON TestSecretBodiesThatCannotBeMasked ../../redact/record/FuzzMaskJSON ../../cmd/mcptap/TestSecretsDoNotReachTheDisk
-HTTP 11  TestTalks/sse TestLargeEvents TestManyStreams ../../tap/TestSSESplitter ../../tap/TestParseServerSentEvent
+HTTP 1   TestConversations/sse TestConversations/sse_get TestConversations/chunked_upload TestConversations/early_response TestRecordedBeforeForwarded TestHugeBodies ../../cmd/mcptap/TestTorture ../../peertest/TestConformanceOfMock
+HTTP 2   TestConversations/post TestConversations/auth TestConfig ../../cmd/mcptap/TestHTTPRecords
+HTTP 3   TestConversations/headers TestConversations/header_added TestConversations/cors TestLargeHeads
+HTTP 4   TestContentCodings TestCodedEventsAreRecordedAsTheyCome TestUndecodable TestNestedCodings TestCodedRequest ../../cmd/mcptap/TestTorture
+HTTP 5   TestConversations/hosts TestForeignHostInFrontOfARemoteServer TestConfig ../../cmd/mcptap/TestHTTPForOthers
+HTTP 6   TestConversations/client_dies TestConversations/server_dies TestConversations/half_close TestServerDiesAtEachByte TestClientDiesAtEachByte TestEndsOfTLS TestClose
+HTTP 7   TestConversations/location TestSwapOrigin
+HTTP 8   TestConversations/continue TestConversations/expect_refused TestConversations/chunked_upload TestConversations/no_body TestConversations/pipelining TestConversations/http10 TestHugeBodies TestNothingIsSentTwice TestUnreachable TestUpstreamWithTLS TestProxy
+HTTP 9   TestConversations/strange_server TestConversations/unasked TestConversations/alien TestConversations/dead_session TestFirstByte ../../cmd/mcptap/TestTalksAreStored
+HTTP 10  TestConversations/masks TestConversations/keep_secrets ../../redact/record/TestMaskedFields ../../redact/record/TestMaskedURLs ../../redact/record/TestMaskedJSON TestSecretBodiesThatCannotBeMasked ../../redact/record/FuzzMaskJSON ../../cmd/mcptap/TestSecretsDoNotReachTheDisk
+HTTP 11  TestConversations/sse TestLargeEvents TestManyStreams ../../tap/TestSSESplitter ../../tap/TestParseServerSentEvent
 HTTP 12  TestManyClients TestManyStreams ../../cmd/mcptap/TestManyStreamsAreStored ../../tap/session/TestSessions ../../cmd/mcptap/TestSessionsOfARecording
-SSE      TestTalks/endpoint TestTalks/endpoint_split TestTalks/endpoint_localhost TestTalks/endpoint_plain
-OAuth    TestTalks/auth TestTalks/auth_off TestSwapMetadata ../../peertest/TestConformanceOfClient
-framing  TestTalks/refused TestTalks/refused_chunk FuzzRequestsAreReadAsOthersDo FuzzResponsesAreReadAsOthersDo TestChunksDoNotMatter
-sockets  TestTalks/websocket TestTalks/websocket_cut TestTalks/upgrade_refused TestSocketMessages TestSocketsOfALibrary
+SSE      TestConversations/endpoint TestConversations/endpoint_split TestConversations/endpoint_localhost TestConversations/endpoint_plain
+OAuth    TestConversations/auth TestConversations/auth_off TestSwapMetadata ../../peertest/TestConformanceOfClient
+framing  TestConversations/refused TestConversations/refused_chunk FuzzRequestsAreReadAsOthersDo FuzzResponsesAreReadAsOthersDo TestChunksDoNotMatter
+sockets  TestConversations/websocket TestConversations/websocket_cut TestConversations/upgrade_refused TestSocketMessages TestSocketsOfALibrary
 `
 
-// Each test that the table names is there.
+// Each test that the table names exists.
 func TestEachDutyHasTests(t *testing.T) {
 	sources := map[string]string{}
 	named := 0
 	for line := range strings.Lines(duties) {
 		for _, name := range strings.Fields(line) {
 			dir, test := filepath.Split(name)
-			if strings.HasPrefix(name, "TestTalks/") {
-				dir, test = "", "TestTalks"
-				if _, err := os.Stat(filepath.Join("testdata/talk", strings.TrimPrefix(name, "TestTalks/")+".txt")); err != nil {
+			if strings.HasPrefix(name, "TestConversations/") {
+				dir, test = "", "TestConversations"
+				if _, err := os.Stat(filepath.Join("testdata/talk", strings.TrimPrefix(name, "TestConversations/")+".txt")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -108,13 +108,13 @@ func testsIn(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// A request whose connection dies before there is an answer is not sent again, of
-// whatever method it is, on that connection or another.
+// A request whose connection breaks before the response is not sent twice, whatever its
+// method, on that connection or another.
 func TestNothingIsSentTwice(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		s := newStage(t, nil)
-		// An answered request comes first: that is when proxies believe that a
-		// connection had gone stale, and try again.
+		// An answered request comes first: then proxies assume that the connection
+		// was stale, and retry.
 		s.Say(">", `GET /1 HTTP/1.1\r\nHost: {host}\r\n\r\n`)
 		s.Say("<", `HTTP/1.1 204 No Content\r\n\r\n`)
 		s.Say(">", method+` /2 HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\n\r\n{}`)
@@ -124,8 +124,8 @@ func TestNothingIsSentTwice(t *testing.T) {
 		}
 		s.Client.Close()
 		s.Ended()
-		// Connections are accepted in their order, so that one of the tap's would
-		// come before this one.
+		// Connections are accepted in order, so one of the tap would come before
+		// this one.
 		c, err := net.Dial("tcp", s.Up.Addr().String())
 		must(t, err)
 		defer c.Close()
@@ -144,9 +144,9 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// A server that asks the client something within its answer gets what the client
-// says to that on another connection, though the answer is not over.
-func TestAskedWithinAnAnswer(t *testing.T) {
+// A server that sends a request within its response gets the client's answer on another
+// connection, although the response is not over.
+func TestServerRequestWithinResponse(t *testing.T) {
 	s := newStage(t, nil)
 	s.Say(">", `POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: 8\r\n\r\n{"id":1}`)
 	s.Say("<", `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n1d\r\ndata: {"method":"elicit..."}\n\r\n`)
@@ -164,12 +164,12 @@ func TestAskedWithinAnAnswer(t *testing.T) {
 	}
 }
 
-// What is wrong with the setting of a proxy is said by an error that repeats it,
-// with its password: neither the client nor the recording learns that.
+// The error for an invalid proxy setting contains the setting, with its password:
+// neither the client nor the recording gets it.
 func TestProxySettingStaysSecret(t *testing.T) {
 	tp, rec := begin(t, "https://mcp.example.com/mcp", func(c *Config) {
 		c.Proxy = func(*url.URL) (*url.URL, error) {
-			return nil, &url.Error{Op: "parse", URL: "http://me:s3cret@%zz", Err: url.EscapeError("%zz")} // as url.Parse says it
+			return nil, &url.Error{Op: "parse", URL: "http://me:s3cret@%zz", Err: url.EscapeError("%zz")} // as url.Parse returns it
 		}
 	})
 	resp, err := http.Post(tp.URL(), "application/json", strings.NewReader("{}"))

@@ -78,7 +78,7 @@ type traffic struct {
 	mu sync.Mutex
 	// queue has the exchanges whose responses have not ended, in order.
 	queue []*exchange
-	// gone describes who ended the connection first, and how.
+	// goneBy and goneHow describe which side ended the connection first, and how.
 	goneBy, goneHow string
 }
 
@@ -126,7 +126,7 @@ func (tr *traffic) first() *exchange {
 	return tr.queue[0]
 }
 
-// lost records who ended the connection, and how, such as "hung up". Only the first call
+// lost records which side ended the connection, and how, such as "hung up". Only the first call
 // counts.
 func (tr *traffic) lost(by, how string) {
 	tr.mu.Lock()
@@ -212,7 +212,7 @@ func (tr *traffic) over(ex *exchange, s *side, complete bool) {
 	}
 }
 
-// blame determines who aborted an exchange.
+// blame determines which side aborted an exchange.
 func (tr *traffic) blame(ex *exchange, s *side, complete bool) {
 	if s == &ex.down && tr.goneBy == byClient {
 		ex.halfClosed = true

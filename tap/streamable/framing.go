@@ -118,8 +118,8 @@ func mediaType(h *head) string {
 	return strings.ToLower(strings.Trim(t, " \t"))
 }
 
-// wantsUpgrade reports whether a request asks for another protocol (RFC 9110, 7.8).
-func wantsUpgrade(h *head) bool {
+// isUpgrade reports whether a request asks for another protocol (RFC 9110, 7.8).
+func isUpgrade(h *head) bool {
 	for _, c := range h.list("Connection") {
 		if c == "upgrade" {
 			return h.get("Upgrade") != ""

@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The end of an exchange says whether the client had closed its side before the
-// response was over, also where the server makes a whole response of it.
+// The end of an exchange reports whether the client had closed its side before the
+// response was over, even if the server completes the response.
 func TestHalfClosed(t *testing.T) {
 	for _, c := range []struct {
 		name string

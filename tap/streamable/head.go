@@ -69,7 +69,7 @@ type field struct {
 	from, to int
 }
 
-// A head is that of a request or a response, or the fields of a trailer. Parsing it
+// A head is the head of a request or a response, or the fields of a trailer. Parsing it
 // never fails: fault describes an invalid part, which is read as a lenient
 // reader would, so that secrets in it are found.
 type head struct {
@@ -151,7 +151,7 @@ func (h *head) parseField(line string, at int) {
 	case trimmed != name:
 		h.wrong("a space before a colon")
 	case !isToken(name):
-		h.wrong("a header name that is none")
+		h.wrong("an invalid header name")
 	}
 	if !ok || !isToken(trimmed) {
 		h.fields = append(h.fields, field{value: line})

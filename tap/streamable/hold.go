@@ -36,8 +36,8 @@ type hold struct {
 	line, from, to int
 }
 
-// wantsHold returns a hold if the beginning of a body must be held, or nil.
-func (d *downLane) wantsHold(ex *exchange, h *head, status int) *hold {
+// newHold returns a hold if the beginning of a body must be held, or nil.
+func (d *downLane) newHold(ex *exchange, h *head, status int) *hold {
 	if ex.method != "GET" || status != 200 || d.body.kind == noBody {
 		return nil
 	}
@@ -113,12 +113,12 @@ func (d *downLane) decideEvent(ex *exchange) {
 			break
 		}
 		event := h.data[h.unit:seen]
-		from, to, speaks := tap.EndpointURL(event)
+		from, to, content := tap.EndpointURL(event)
 		if to > 0 {
 			d.swapEndpoint(ex, h.unit+from, h.unit+to)
 			return
 		}
-		if speaks {
+		if content {
 			d.endHold()
 			return
 		}

@@ -19,7 +19,7 @@ const (
 	stateOwn                      // discarded data: the tap responds itself
 )
 
-// A lane has what [upLane] and [downLane] have in common.
+// A lane is the common part of [upLane] and [downLane].
 type lane struct {
 	*traffic
 	carrier
@@ -98,7 +98,7 @@ func (l *lane) endBody() {
 }
 
 // endRest records the rest at the end of the connection. complete reports a proper end; it
-// returns whether that of a WebSocket is one too.
+// returns whether the WebSocket, if there is one, ended properly too.
 func (l *lane) endRest(complete bool) bool {
 	l.sink.close(complete)
 	if l.ws != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A page that was allowed may use what the tap adds, and so may the tap's own.
+// A page of an allowed origin may use the fields that the tap adds, and so may the tap's own.
 func TestAllowedOrigins(t *testing.T) {
 	u := &upLane{lane: lane{traffic: &traffic{Tap: &Tap{
 		extra: "X-Api-Key: 1\r\n", origins: []string{"http://localhost:6274", "https://Inspector.example/"},
@@ -24,18 +24,18 @@ func TestAllowedOrigins(t *testing.T) {
 	}
 }
 
-// The unfinished heads of many connections share what may be held.
+// The incomplete heads of many connections share one memory limit.
 func TestHeadsShareTheirMemory(t *testing.T) {
 	for conns, want := range map[int64]int{0: maxHead, 1: maxHead, 64: maxHead, 128: maxHead / 2, 300: maxHeads / 300, 1 << 20: leastHead} {
 		s := new(Tap)
 		s.heads.Store(conns)
 		if got := s.headLimit(); got != want {
-			t.Errorf("beside %d connections a head may have %d bytes, want %d", conns, got, want)
+			t.Errorf("with %d connections a head may have %d bytes, want %d", conns, got, want)
 		}
 	}
 }
 
-// A tap in front of itself would ask itself until there are no descriptors left.
+// A tap in front of itself would connect to itself until there are no descriptors left.
 func TestTapInFrontOfItselfIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		listen, host string

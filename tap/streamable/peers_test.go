@@ -26,7 +26,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s for %s, X-Extra %q", r.Method, r.URL, r.Host, r.Header.Get("X-Extra"))
 })
 
-// get asks once, on a connection of its own.
+// get sends one request, on a connection of its own.
 func get(t testing.TB, client *http.Client, url string) (*http.Response, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), rawtalk.Patience)
@@ -49,11 +49,11 @@ func host(t testing.TB, raw string) string {
 	return u.Host
 }
 
-// A server that would rather speak HTTP/2 is spoken to in HTTP/1.1, its
-// certificate is checked, and it sees its own name.
+// A server that prefers HTTP/2 gets HTTP/1.1, its certificate is verified, and it sees
+// its own name.
 func TestUpstreamWithTLS(t *testing.T) {
 	srv := httptest.NewUnstartedServer(hello)
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // it will be hung up on
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // the tap will hang up
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
@@ -79,7 +79,7 @@ func TestUpstreamWithTLS(t *testing.T) {
 	}
 }
 
-// The tap listens with TLS, and offers HTTP/1.1 alone.
+// The tap listens with TLS, and offers only HTTP/1.1.
 func TestListeningWithTLS(t *testing.T) {
 	srv := httptest.NewServer(hello)
 	defer srv.Close()
@@ -98,7 +98,7 @@ func TestListeningWithTLS(t *testing.T) {
 	}
 	rec.wait(func(f []*frame) bool { return countEvents(f, tap.EventDisconnect) == 1 })
 
-	// Who speaks no TLS gets no answer, and is recorded.
+	// A client without TLS gets no response, and is recorded.
 	c, err := net.Dial("tcp", tp.Addr().String())
 	must(t, err)
 	defer c.Close()
@@ -125,8 +125,8 @@ func respondTLS(l net.Listener, conf *tls.Config, response string, proper bool) 
 	_ = raw.Close()
 }
 
-// A server's TLS that ends without saying so looks cut off through the tap too,
-// and one that ends properly does not.
+// A TLS connection of the server that ends without an alert is also reported as truncated
+// through the tap, and one that ends properly is not.
 func TestEndsOfTLS(t *testing.T) {
 	srv := httptest.NewUnstartedServer(hello)
 	srv.StartTLS()
@@ -155,7 +155,7 @@ func TestEndsOfTLS(t *testing.T) {
 	}
 }
 
-// The closing alert of the server's TLS is forwarded to a client with TLS, also within a response.
+// The closing alert of the server's TLS is forwarded to a client with TLS, even within a response.
 func TestEndsOfTLSWithinAResponse(t *testing.T) {
 	srv := httptest.NewUnstartedServer(hello)
 	srv.StartTLS()
@@ -181,7 +181,7 @@ func TestEndsOfTLSWithinAResponse(t *testing.T) {
 	}
 }
 
-// A proxy is asked for a tunnel, with its user.
+// The tap requests a tunnel from a proxy, with the user of the proxy.
 func TestProxy(t *testing.T) {
 	srv := httptest.NewServer(hello)
 	defer srv.Close()
@@ -236,8 +236,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A server that cannot be reached is a plain sentence, and the tap's own answer
-// in the recording, to each kind of request.
+// If the server cannot be reached, the response to each kind of request is a plain
+// sentence, which is recorded as the tap's own.
 func TestUnreachable(t *testing.T) {
 	l := rawtalk.Listen(t)
 	gone := "http://" + l.Addr().String()
@@ -293,7 +293,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // A client that sends a body after its head, as urllib does, gets its 502 without delay, and the
-// body is recorded: at most maxAfter bytes of it, and nothing behind it.
+// body is recorded: at most maxAfter bytes of it, and nothing after it.
 func TestUnreachableBeforeTheBody(t *testing.T) {
 	l := rawtalk.Listen(t)
 	gone := "http://" + l.Addr().String()
@@ -341,7 +341,7 @@ func TestUnreachableBeforeTheBody(t *testing.T) {
 // page that abuses the client's browser sends one.
 func TestForeignHostInFrontOfARemoteServer(t *testing.T) {
 	tp, rec := begin(t, "https://mcp.example.com/mcp", func(c *Config) {
-		c.Proxy = func(*url.URL) (*url.URL, error) { return nil, errors.New("nobody is to be asked") }
+		c.Proxy = func(*url.URL) (*url.URL, error) { return nil, errors.New("the proxy must not be used") }
 		c.Names = []string{"tap.internal", "other.internal:8443"}
 	})
 	ask := func(host string) *http.Response {

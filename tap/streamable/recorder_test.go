@@ -13,12 +13,12 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A frame is what a memory has of one frame.
+// A frame is one frame in a memory.
 type frame struct {
 	exchange uint64
 	lane     tap.Lane
 	form     tap.Form
-	data     []byte // the beginning, where there is more
+	data     []byte // only the beginning of long frames
 	size     int
 	sum      hash.Hash32
 	ended    bool
@@ -32,10 +32,10 @@ type laneKey struct {
 	lane     tap.Lane
 }
 
-// A memory is a recorder that keeps what it is given, and holds its callers to
-// what [tap.Recorder] asks of them.
+// A memory is a recorder that keeps everything, and checks that its callers obey the
+// rules of [tap.Recorder].
 type memory struct {
-	tap.Discard // of chunks there are none
+	tap.Discard // there are no chunks
 
 	mu     sync.Mutex
 	t      testing.TB
@@ -95,11 +95,11 @@ func (m *memory) Event(exchange uint64, e tap.Event) {
 	m.frames = append(m.frames, &frame{exchange: exchange, lane: tap.Lifecycle, ended: true, event: &e})
 }
 
-// enter holds the lock, and finds two who record on one lane at once.
+// enter acquires the lock, and detects concurrent calls for one lane.
 func (m *memory) enter(key laneKey) {
 	m.mu.Lock()
 	if m.busy[key] {
-		m.t.Errorf("exchange %d, %v: recorded by two at once", key.exchange, key.lane)
+		m.t.Errorf("exchange %d, %v: recorded concurrently", key.exchange, key.lane)
 	}
 	m.busy[key] = true
 	m.mu.Unlock()
@@ -112,7 +112,7 @@ func (m *memory) leave(key laneKey) {
 	m.mu.Unlock()
 }
 
-// wait returns when enough says so of the frames.
+// wait returns when enough returns true for the frames.
 func (m *memory) wait(enough func([]*frame) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +132,7 @@ func (m *memory) all() []*frame {
 	return all
 }
 
-// events returns the events of that name.
+// events returns the events with a name.
 func (m *memory) events(name string) []tap.Event {
 	var out []tap.Event
 	for _, f := range m.all() {
@@ -143,7 +143,7 @@ func (m *memory) events(name string) []tap.Event {
 	return out
 }
 
-// joined returns the bytes of all frames of that form on a lane of an exchange.
+// joined returns the bytes of all frames of a form on a lane of an exchange.
 func (m *memory) joined(exchange uint64, lane tap.Lane, form tap.Form) []byte {
 	var out []byte
 	for _, f := range m.all() {
@@ -154,7 +154,7 @@ func (m *memory) joined(exchange uint64, lane tap.Lane, form tap.Form) []byte {
 	return out
 }
 
-// everything returns all that is in the recording as text.
+// everything returns the whole recording as text.
 func (m *memory) everything() string {
 	var b strings.Builder
 	for _, f := range m.all() {
@@ -167,8 +167,8 @@ func (m *memory) everything() string {
 	return b.String()
 }
 
-// text describes the frames, without times, one a line. Frames of bytes are
-// joined where joinBytes is set.
+// text describes the frames, without times, one per line. Frames of bytes are joined if
+// joinBytes is set.
 func (m *memory) text(joinBytes bool) string {
 	var b strings.Builder
 	frames := m.all()

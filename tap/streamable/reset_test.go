@@ -26,7 +26,7 @@ func TestResetDuringAnUpload(t *testing.T) {
 	s.finish()
 }
 
-// A client that still uploads to a server that has ended the connection finds out, as without a tap.
+// A client that uploads to a server that has ended the connection sees that, as without a tap.
 func TestServerIsGoneForAnUpload(t *testing.T) {
 	s := newStage(t, nil)
 	s.Say(">", `POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000000000\r\n\r\nabc`)

@@ -75,7 +75,7 @@ func (c *conn) failed(reason any) {
 		if c.warn == nil {
 			return
 		}
-		c.warn(fmt.Sprintf("a connection could not be read any more, its traffic goes on: %v", reason))
+		c.warn(fmt.Sprintf("a connection can no longer be read, its traffic continues: %v", reason))
 	})
 	if ex := c.first(); ex != nil {
 		c.mu.Lock()

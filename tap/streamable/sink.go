@@ -50,12 +50,12 @@ const maxCodings = 4
 // decode sets up the decoders for codings in the order in which they were applied.
 func (s *sink) decode(codings []string) {
 	if len(codings) > maxCodings {
-		s.undecoded(fmt.Errorf("%d codings on each other are too many", len(codings)))
+		s.undecoded(fmt.Errorf("there are %d nested codings", len(codings)))
 		return
 	}
 	for _, c := range codings {
 		if decoders[c] == nil {
-			s.undecoded(fmt.Errorf("%.100q is not known", c))
+			s.undecoded(fmt.Errorf("%.100q is unknown", c))
 			return
 		}
 	}
@@ -137,7 +137,7 @@ func (s *sink) undecoded(err error) {
 	if s.plain {
 		further = " further"
 	}
-	s.side.note(fmt.Sprintf("the coding %s could not be undone%s: %v", s.side.coding, further, err))
+	s.side.note(fmt.Sprintf("the coding %s could not be decoded%s: %v", s.side.coding, further, err))
 }
 
 func (s *sink) closeChain() {

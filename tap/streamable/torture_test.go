@@ -52,7 +52,7 @@ func drain(t testing.TB, r io.Reader, n int) uint32 {
 	return sum.Sum32()
 }
 
-// A body of 1 GB crosses in each direction, is recorded whole, and takes no more
+// A body of 1 GB crosses in each direction, is recorded completely, and takes no more
 // memory than a small one.
 func TestHugeBodies(t *testing.T) {
 	size := 1 << 30
@@ -83,7 +83,7 @@ func TestHugeBodies(t *testing.T) {
 	s.Say("<", `\r\n0\r\n\r\n`)
 	s.finish()
 	if sums[0] != sums[1] || sums[2] != sums[3] {
-		t.Error("what arrived is not what was sent")
+		t.Error("the received bytes differ from those sent")
 	}
 	for _, f := range s.rec.all() {
 		if f.event == nil && (f.size != size || f.sum.Sum32() != sums[0] || !f.ended) {
@@ -95,7 +95,7 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
-// openStream is one client's stream, as far as the head of its response.
+// openStream opens a client's stream, up to the head of its response.
 func openStream(t *testing.T, tp *Tap, up net.Listener, i int) (client, server net.Conn) {
 	t.Helper()
 	ready := func(c net.Conn, err error) net.Conn {
@@ -121,8 +121,8 @@ func openStream(t *testing.T, tp *Tap, up net.Listener, i int) (client, server n
 	return client, server
 }
 
-// 500 streams at once: each event reaches its client only, and a
-// stream that rests takes little.
+// 500 concurrent streams: each event reaches only its client, and an idle stream takes
+// little memory.
 func TestManyStreams(t *testing.T) {
 	const streams = 500
 	up := rawtalk.Listen(t)
@@ -188,7 +188,7 @@ func TestLargeEvents(t *testing.T) {
 	got := make([]byte, wire.Len())
 	_, err := io.ReadFull(s.Client, got)
 	if must(t, err); !bytes.Equal(got, wire.Bytes()) {
-		t.Error("what arrived is not what was sent")
+		t.Error("the received bytes differ from those sent")
 	}
 	s.finish()
 	n := 0
@@ -204,7 +204,7 @@ func TestLargeEvents(t *testing.T) {
 	}
 }
 
-// Heads as large as they come, and one that is beyond what is held.
+// Large heads, and one that exceeds the limit.
 func TestLargeHeads(t *testing.T) {
 	for _, kib := range []int{64, 1000} {
 		s := newStage(t, nil)
@@ -244,8 +244,8 @@ var dying = []struct{ name, ask, reply string }{
 		"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello\x88\x02\x03\xe8"},
 }
 
-// The server dies after each byte of its answer, by the end of the connection
-// and by a reset: the client sees the same bytes and the same kind of end.
+// The server ends or resets the connection after each byte of its response: the client
+// sees the same bytes and the same kind of end.
 func TestServerDiesAtEachByte(t *testing.T) {
 	for _, tc := range dying {
 		for n := range len(tc.reply) + 1 {
@@ -275,8 +275,8 @@ func TestServerDiesAtEachByte(t *testing.T) {
 	}
 }
 
-// The client dies after each byte of its request: the server sees the same, and
-// nothing is forgotten.
+// The client ends or resets the connection after each byte of its request: the server sees
+// the same, and everything is recorded.
 func TestClientDiesAtEachByte(t *testing.T) {
 	for _, tc := range dying {
 		for n := 1; n <= len(tc.ask); n++ {
@@ -287,7 +287,7 @@ func TestClientDiesAtEachByte(t *testing.T) {
 				var got []byte
 				headless := !strings.Contains(tc.ask[:n], "\r\n\r\n")
 				if reset && headless {
-					continue // nothing of it may have been forwarded
+					continue // perhaps nothing was forwarded
 				}
 				s.Server = nil
 				if reset {

@@ -17,7 +17,7 @@ type upLane struct {
 	refused *exchange
 }
 
-// feed reads a chunk and returns the bytes to forward. What is left then must be fed again
+// feed reads a chunk and returns the bytes to forward. The bytes in left must be fed again
 // once the exchange that decides about the protocol of the connection is decided.
 func (u *upLane) feed(chunk []byte, at time.Time) []byte {
 	u.begin(chunk)
@@ -124,7 +124,7 @@ func (u *upLane) request() {
 		}
 	}
 	u.releaseAs(apply(u.held, edits, extra))
-	if line.method == "CONNECT" || wantsUpgrade(&h) {
+	if line.method == "CONNECT" || isUpgrade(&h) {
 		ex.decided = make(chan struct{})
 	}
 	u.body = bodyCut{kind: kind, left: length, strict: true}

@@ -6,10 +6,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// All of a message is recorded that turns out not to be decodable before anything of
-// it was, in whatever pieces it came.
+// A message that turns out to be undecodable before any of it was decoded is recorded
+// completely, in whatever pieces it arrives.
 func TestSocketDeflateBrokenLate(t *testing.T) {
-	// A stored block whose length is not what its complement says (RFC 1951, 3.2.4).
+	// A stored block whose length does not match its complement (RFC 1951, 3.2.4).
 	const broken = "\x00\x05\x00\x00\x00 and more"
 	for _, way := range []string{"whole", "single"} {
 		l := socket(t, ways[way](0), "permessage-deflate;server_no_context_takeover")

@@ -82,7 +82,7 @@ func (i *inflate) fail(err error, p []byte, out *wsMessages) {
 }
 
 // push decodes p. A sender may end the compressed stream within a message (RFC
-// 7692, 7.2.3.4); then the next one begins at once.
+// 7692, 7.2.3.4); then the next one begins immediately.
 func (i *inflate) push(p []byte, out *wsMessages) error {
 	for {
 		if i.dec == nil {

@@ -10,7 +10,7 @@ type piecer func(form tap.Form, p []byte, end bool)
 
 // wsMessages records the messages of one direction of a WebSocket.
 //
-// What is forwarded of a message is recorded at once, as HTTP bodies are. A lane has one
+// What is forwarded of a message is recorded immediately, as HTTP bodies are. A lane has one
 // frame at a time, and control frames may arrive between the fragments of a message, so
 // these are recorded after it.
 type wsMessages struct {

@@ -25,7 +25,7 @@ func socket(t testing.TB, cut func(int) int, extensions string) *lanes {
 	return l
 }
 
-// wsFrameBytes is a frame on the wire.
+// wsFrameBytes returns a frame as on the wire.
 func wsFrameBytes(first byte, payload []byte, mask []byte) []byte {
 	b := []byte{first}
 	masked := byte(0)
@@ -77,8 +77,8 @@ func wantMessages(t *testing.T, got, want []string) {
 	}
 }
 
-// Any messages, fragmented and masked in any way, with control frames between
-// the fragments, and cut into reads in any way.
+// Arbitrary messages, fragmented and masked in any way, with control frames between the
+// fragments, and cut into reads in any way.
 func TestSocketMessages(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -125,14 +125,14 @@ func TestSocketMessages(t *testing.T) {
 		before := len(l.toUp)
 		l.client(wire)
 		if !bytes.Equal(l.toUp[before:], wire) {
-			t.Fatalf("seed %d: what was forwarded was changed", seed)
+			t.Fatalf("seed %d: the forwarded bytes were changed", seed)
 		}
 		wantMessages(t, l.rec.messages(tap.ToServer), want)
 	}
 }
 
-// What is forwarded of a message is recorded at once, so that it outlives a killed tap.
-func TestSocketRecordsAtOnce(t *testing.T) {
+// What is forwarded of a message is recorded immediately, so that it outlives a killed tap.
+func TestSocketRecordsImmediately(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	compressed := string(newDeflated(t).message(t, []byte(message)))
 	for name, wire := range map[string][]byte{
@@ -220,7 +220,7 @@ func TestSocketLongMessageInFragments(t *testing.T) {
 	wantMessages(t, got, want)
 	l.end(byServer, true)
 	if e := l.lastEnd(t); !strings.Contains(e.Error, "control frames within a long message") {
-		t.Errorf("what is missing is not said: %q", e.Error)
+		t.Errorf("missing frames are not reported: %q", e.Error)
 	}
 }
 
@@ -247,8 +247,8 @@ func (d *deflated) message(t testing.TB, p []byte) []byte {
 	return bytes.Clone(bytes.TrimSuffix(d.b.Bytes(), flushed))
 }
 
-// Compressed messages refer to those before them, unless that was agreed
-// otherwise for their direction.
+// Compressed messages refer to previous ones, unless agreed otherwise for their
+// direction.
 func TestSocketDeflate(t *testing.T) {
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -325,8 +325,8 @@ func TestSocketDeflateFinalBlocks(t *testing.T) {
 	wantMessages(t, l.rec.messages(tap.ToClient), want)
 }
 
-// A message that cannot be decompressed is recorded as it is, and so are those
-// that come after it, unless each stands alone.
+// A message that cannot be decompressed is recorded as it is, and so are all that follow,
+// unless messages are compressed independently.
 func TestSocketDeflateBroken(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
 		extension := "permessage-deflate"
@@ -348,12 +348,12 @@ func TestSocketDeflateBroken(t *testing.T) {
 		wantMessages(t, l.rec.messages(tap.ToClient), want)
 		l.end(byServer, true)
 		if e := l.lastEnd(t); !strings.Contains(e.Error, "could not be decoded") {
-			t.Errorf("it is not said: %q", e.Error)
+			t.Errorf("not reported: %q", e.Error)
 		}
 	}
 }
 
-// Invalid frames end the reading, not the traffic.
+// Invalid frames end the splitting, not the traffic.
 func TestSocketNonsense(t *testing.T) {
 	for name, frame := range map[string][]byte{
 		"an unknown opcode":     wsFrameBytes(0x83, nil, nil),
@@ -382,7 +382,7 @@ func TestSocketNonsense(t *testing.T) {
 	}
 }
 
-// A library's client and server, with subprotocol, compression and close code.
+// Client and server of a library, with subprotocol, compression and close code.
 func TestSocketsOfALibrary(t *testing.T) {
 	for _, compressed := range []bool{false, true} {
 		up := websocket.Upgrader{Subprotocols: []string{"mcp"}, EnableCompression: compressed}

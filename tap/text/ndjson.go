@@ -33,18 +33,18 @@ type headLine struct {
 // frameLine is the line of a frame; its type is "frame". One of raw and raw_base64
 // is present.
 type frameLine struct {
-	V         int           `json:"v"`
-	Type      string        `json:"type"`
-	Seq       uint64        `json:"seq"`
-	At        time.Duration `json:"at_ns"`
-	Took      time.Duration `json:"took_ns,omitempty"`
-	Lane      string        `json:"lane"`
-	Exchange  uint64        `json:"exchange,omitempty"`
-	Form      string        `json:"form,omitempty"` // "" for a line
-	Truncated bool          `json:"truncated,omitempty"`
-	Torn      bool          `json:"torn,omitempty"` // its name in older texts
-	Raw       exact         `json:"raw,omitempty"`
-	RawBase64 []byte        `json:"raw_base64,omitempty"`
+	V            int           `json:"v"`
+	Type         string        `json:"type"`
+	Seq          uint64        `json:"seq"`
+	At           time.Duration `json:"at_ns"`
+	Took         time.Duration `json:"took_ns,omitempty"`
+	Lane         string        `json:"lane"`
+	Exchange     uint64        `json:"exchange,omitempty"`
+	Form         string        `json:"form,omitempty"` // "" for a line
+	Truncated    bool          `json:"truncated,omitempty"`
+	OldTruncated bool          `json:"torn,omitempty"` // its name in older texts
+	Raw          exact         `json:"raw,omitempty"`
+	RawBase64    []byte        `json:"raw_base64,omitempty"`
 }
 
 // endLine is the last line; its type is "end". Frames counts the lines of frames.
@@ -98,7 +98,7 @@ func (n *NDJSONWriter) Frame(f tap.Frame) error {
 }
 
 // End writes the last line: at is when the recording ended, as an offset from its
-// start, and status one of those of [Head].
+// start, and status is a status as in [Head].
 func (n *NDJSONWriter) End(at time.Duration, status string) error {
 	return n.line(endLine{Version, "end", at, status, n.frames})
 }
@@ -139,14 +139,14 @@ func WriteRaw(w *bufio.Writer, object []byte, f tap.Frame, raw func(w io.Writer,
 // An ndjsonReader is the Reader of NDJSON.
 type ndjsonReader struct {
 	r      *bufio.Reader
-	n      int // the line
+	n      int // the line number
 	frames uint64
 	order  order
 	head   Head
 }
 
-// newNDJSONReader reads the first line, which is a line of the text. The error names the
-// line; it is [ErrNewer] for a file of a later version.
+// newNDJSONReader reads the first line, whose number in the text is line. The error names the
+// line number; it is [ErrNewer] for a file of a later version.
 func newNDJSONReader(from io.Reader, line int) (Reader, error) {
 	r := &ndjsonReader{r: bufio.NewReaderSize(from, 64<<10), n: line - 1}
 	var j struct {
@@ -213,7 +213,7 @@ func (r *ndjsonReader) Next() (tap.Frame, error) {
 
 // frame returns the frame of a line.
 func (j *frameLine) frame() (f tap.Frame, err error) {
-	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Truncated: j.Truncated || j.Torn, Raw: j.Raw}
+	f = tap.Frame{Seq: j.Seq, At: j.At, Took: j.Took, Exchange: j.Exchange, Truncated: j.Truncated || j.OldTruncated, Raw: j.Raw}
 	if f.Lane, err = tap.ParseLane(j.Lane); err != nil {
 		return f, err
 	}
@@ -246,7 +246,7 @@ func (r *ndjsonReader) end(line []byte) error {
 	}
 	r.head.Status, r.head.End = j.Status, j.At
 	if line, err := r.line(); err != nil || line != nil {
-		return errors.Join(err, r.wrong(errors.New("something follows the end line")))
+		return errors.Join(err, r.wrong(errors.New("data follows the end line")))
 	}
 	return io.EOF
 }

@@ -74,7 +74,7 @@ func TestReaderErrors(t *testing.T) {
 		head + `{"type":"frame","lane":"life","form":"poem","raw":""}`:            `unknown form "poem"`,
 		head + frame + `{"type":"end","status":"ended","frames":2}`:               "line 3: frames is 2, but there are 1",
 		head + `{"type":"end","status":"asleep"}`:                                 `line 2: unknown status "asleep"`,
-		head + `{"type":"end","status":"ended"}` + "\n" + frame:                   "line 3: something follows the end line",
+		head + `{"type":"end","status":"ended"}` + "\n" + frame:                   "line 3: data follows the end line",
 		strings.Replace(head, `"recording"`, `"`+strings.Repeat("y", 500)+`"`, 1): "…",
 	} {
 		if _, _, err := read(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,17 +1,17 @@
 // Package text reads and writes recordings as text. There are two formats, and
-// both can be imported again.
+// both can be imported.
 //
 // # NDJSON
 //
-// A line that describes the recording, a line a frame, and a line that ends the
-// recording, so that a truncated file is noticed. Nothing is lost. Of frames that
-// are not UTF-8 or larger than a reader loads, raw_base64 stands in the place of
-// raw. Times are in nanoseconds. A reader ignores members that it does not know.
+// A line that describes the recording, a line for each frame, and a line that ends
+// the recording, so that a truncated file is noticed. Nothing is lost. Frames that
+// are not UTF-8 or larger than a reader loads have raw_base64 in place of raw. Times
+// are in nanoseconds. A reader ignores members that it does not know.
 //
 // # Txtar
 //
 // A txtar archive, made to be read, edited and written by hand. The comment
-// describes the recording, one `name: value` a line; lines that begin with # are
+// describes the recording, with one `name: value` per line; lines that begin with # are
 // ignored. Each file is a frame:
 //
 //	-- 0007 to_server request tools/call echo +12.346ms --
@@ -78,7 +78,7 @@ type Reader interface {
 	Next() (tap.Frame, error)
 }
 
-// An Error is what is wrong with a text, with advice.
+// An Error describes what is wrong with a text, with advice.
 type Error struct {
 	// Problem is the whole message.
 	Problem string
@@ -128,13 +128,13 @@ const fromExport = "it must come from `mcptap export`"
 // ExportHint is the hint for a format that is only written.
 const ExportHint = "export the recording as .ndjson or .txtar instead"
 
-// textOnly fails where a NUL comes: the source may be of any size, or a device.
+// textOnly fails at a NUL: the source may be of any size, or a device.
 type textOnly struct{ io.Reader }
 
 func (t textOnly) Read(p []byte) (int, error) {
 	n, err := t.Reader.Read(p)
 	if bytes.IndexByte(p[:n], 0) >= 0 {
-		err = &Error{errNeither.Problem, "a .mcptap file needs no import: name it as it is, `mcptap show FILE`"}
+		err = &Error{errNeither.Problem, "a .mcptap file needs no import: use it directly, `mcptap show FILE`"}
 	}
 	return n, err
 }
@@ -152,7 +152,7 @@ func Frames(r Reader) iter.Seq2[tap.Frame, error] {
 	}
 }
 
-// Parse reads a whole text. With an error come the frames before it.
+// Parse reads a whole text. With an error it returns the frames before it.
 func Parse(data []byte) (Head, []tap.Frame, error) {
 	r, err := NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -168,7 +168,7 @@ func Parse(data []byte) (Head, []tap.Frame, error) {
 	return r.Head(), all, nil
 }
 
-// order checks that frames come as in a recording.
+// order checks that frames are in the order of a recording.
 type order struct {
 	seq uint64 // of the frame before
 	at  time.Duration

@@ -79,7 +79,7 @@ func TestNDJSONRoundTrip(t *testing.T) {
 	}
 	lines := writeNDJSON(t, h, frames)
 	if !escape.Clean(strings.ReplaceAll(lines, "\n", "")) {
-		t.Errorf("it has a hazard: %q", lines)
+		t.Errorf("unsafe on a terminal: %q", lines)
 	}
 	r, err := text.NewReader(strings.NewReader(lines))
 	if err != nil {
@@ -100,8 +100,8 @@ func TestNDJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// A frame that is not whole is copied as base64. If it cannot be read nothing of it
-// is written.
+// A frame that is not whole is copied as base64. If it cannot be read, none of it is
+// written.
 func TestLargeFrames(t *testing.T) {
 	all := strings.Repeat("0123456789", 1000) + "\n"
 	fail := false

@@ -77,7 +77,7 @@ func (t *TxtarWriter) Begin(h Head) error {
 	return t.W.WriteByte('\n')
 }
 
-// plainValue returns a value of the comment: unchanged if it is read back so, else
+// plainValue returns a value of the comment: unchanged if it can be read back, else
 // as a JSON string.
 func plainValue(s string) string {
 	if escape.Clean(s) && s == strings.TrimSpace(s) && !strings.HasPrefix(s, `"`) && s != "" {
@@ -91,7 +91,7 @@ func jsonString(s string) string {
 }
 
 // Frame writes the next frame, or nothing if its bytes cannot be read. The words
-// describe it to a person; they may hold anything, and are not read back.
+// describe it to a human reader; they may be anything, and are not read back.
 func (t *TxtarWriter) Frame(f tap.Frame, words ...string) error {
 	if err := readable(&f, t.Raw); err != nil {
 		return err
@@ -191,12 +191,12 @@ type txtarReader struct {
 	files []txtar.File // not yet read
 	line  int          // where the first of them begins
 	order order
-	shift uint64 // by how much numbers are lowered
+	shift uint64 // how much numbers are lowered by
 	gap   int    // the first gap that is not before the frame
 }
 
-// newTxtarReader reads the comment, which begins at a line of the text. The error is an
-// [Error]. The reader owns data.
+// newTxtarReader reads the comment, which begins at the given line of the text. The error
+// is an [Error]. The reader owns data.
 func newTxtarReader(data []byte, line int) (Reader, error) {
 	archive := txtar.Parse(data)
 	t := &txtarReader{files: archive.Files, line: line + bytes.Count(archive.Comment, []byte("\n"))}
@@ -299,15 +299,15 @@ func (t *txtarReader) Next() (tap.Frame, error) {
 	}
 	wrong := &Error{Problem: fmt.Sprintf("line %d: frame %s: %v", line, quote(file.Name), err)}
 	if errors.Is(err, errLines) {
-		wrong.Hint = "anything else stands as a JSON string, with the word quoted after the time"
+		wrong.Hint = "write anything else as a JSON string, with the word quoted after the time"
 	} else if errors.Is(err, errTime) {
 		wrong.Hint = "a frame without a time has that of the one before it"
 	}
 	return f, wrong
 }
 
-// number gives a frame its number. Where numbers are missing that are not in a
-// gap, a frame was removed by hand: those after it move up.
+// number gives a frame its number. If numbers outside a gap are missing, frames were
+// removed by hand: those after them move up.
 func (t *txtarReader) number(f *tap.Frame) error {
 	before := t.order.seq
 	if err := t.order.check(f); err != nil {
@@ -373,8 +373,8 @@ func (t *txtarReader) name(name string) (f tap.Frame, words []string, err error)
 
 var errLines = errors.New("a frame is one line, or JSON")
 
-// invalidJSON returns what is wrong with JSON that begins at a line, or [errLines] if it
-// does not look like a message.
+// invalidJSON returns what is wrong with JSON that begins at the given line, or [errLines]
+// if it does not look like a message.
 func invalidJSON(data []byte, at int) error {
 	var syntax *json.SyntaxError
 	c := bytes.TrimLeft(data, " \t\r\n")
@@ -387,7 +387,7 @@ func invalidJSON(data []byte, at int) error {
 	return fmt.Errorf("invalid JSON at line %d, column %d: %w", at+bytes.Count(before, []byte("\n")), column, syntax)
 }
 
-// payload returns the bytes that a file stands for, whose data begins at a line.
+// payload returns the bytes that a file stands for; its data begins at line at.
 func payload(data []byte, at int, lane tap.Lane, words []string) ([]byte, error) {
 	has := func(word string) bool { return slices.Contains(words, word) }
 	if has("base64") {
@@ -398,7 +398,7 @@ func payload(data []byte, at int, lane tap.Lane, words []string) ([]byte, error)
 	}
 	// In a file written by hand an empty line may separate two frames.
 	line := bytes.TrimRight(data, "\n")
-	line = bytes.TrimSuffix(line, []byte("\r")) // of an editor; crlf marks one that crossed
+	line = bytes.TrimSuffix(line, []byte("\r")) // added by an editor; crlf marks one that crossed
 	if bytes.IndexByte(line, '\n') >= 0 {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, line); err != nil {

@@ -33,15 +33,15 @@ func write(t testing.TB, h text.Head, frames []tap.Frame) string {
 	return out.String()
 }
 
-// hostile are bytes that a careless format loses.
+// hostile are bytes that a careless format would lose.
 var hostile = []string{
 	"", "\n", "\r\n", "\r", "x", "{}\n", "{}\r\n", "{}\r", "{}", "{}\n\n", "\n\n", " {} \n", "a\rb\n", "a\u2028b\n", "\u202eabc\n",
 	"👩\u200d🚀\n", "\x00\x1b[2J\x7f\u009b\n", "\xff\xfe\n", "\xf0\x9f\x8c", "\ufffd\n", "\\u0041\\\n", "\"\n", "-- x --\n", "-- x --\r\n",
 	"-- x --", " -- x --\n", "-- \n", "# comment\n", "\t\n", "\"quoted\"\n", "event: message\ndata: {}\n\n", strings.Repeat("é…\u2028", 3000) + "\n",
 }
 
-// What is written is read back: bytes, numbers, lanes and all that is odd about
-// a frame, whatever the bytes are.
+// Everything that is written is read back: bytes, numbers, lanes and all peculiarities
+// of a frame, whatever the bytes are.
 func TestRoundTrip(t *testing.T) {
 	h := text.Head{
 		Header: tap.Header{ID: "00c0ffee", Label: "ho-\u202estile \"x\"\n", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Transport: "http",
@@ -58,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 			frames = append(frames, f)
 		}
 	}
-	// Numbers that are missing are, where the head says so.
+	// Missing numbers are still missing if the head lists them.
 	for i := range frames[50:] {
 		frames[50+i].Seq += 7
 	}
@@ -81,11 +81,11 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	if again := write(t, got, back); again != archive {
-		t.Error("written again it differs")
+		t.Error("a second copy differs")
 	}
 }
 
-// What a person writes by hand.
+// A text that was written by hand.
 func TestByHand(t *testing.T) {
 	h, frames, err := text.Parse([]byte(`# nothing but what is needed
 label: by hand
@@ -171,7 +171,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A recording in which nothing crossed is read again.
+// A recording in which nothing crossed is read back.
 func TestEmpty(t *testing.T) {
 	archive := write(t, text.Head{Header: tap.Header{ID: "00c0ffee", Transport: "stdio"}, Status: "ended"}, nil)
 	h, frames, err := text.Parse([]byte(archive))
@@ -180,7 +180,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, what is read of it can be written and read again.
+// Whatever a file holds, what is read from it can be written and read back.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("gap: 2-3\n-- 0001 to_server +1ms quoted --\n\"x\"\n-- 5 life --\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

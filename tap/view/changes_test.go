@@ -49,8 +49,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Whatever is compared, equal values have no changes and others have some, in
-// both directions as many.
+// Whatever is compared, equal values have no changes and others have some, equally many in
+// both directions.
 func TestChangesProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var random func(depth int) any
@@ -124,7 +124,7 @@ func TestChangesHostile(t *testing.T) {
 	}
 }
 
-// deltas are those of some frames, as text.
+// deltas returns the deltas of some frames as text.
 func deltas(t *testing.T, a *Responses, all []tap.Frame) (out []string) {
 	t.Helper()
 	read(t, all, func(_ *session.Tracker, r *session.Entry) {

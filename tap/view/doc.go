@@ -1,7 +1,7 @@
-// Package view makes frames presentable: rows, calls with their messages, items for a
-// filter, and the changes between two responses. The command line and the viewer use it,
-// so that they agree. It is pure: frames are added in the order of their numbers, and its
-// memory grows only with what is open, unless a type documents otherwise.
+// Package view prepares frames for display: rows, calls with their messages, items for a
+// filter, and the changes between two responses. The command line and the viewer both use
+// it, so that they agree. It is pure: frames are added in the order of their numbers, and its
+// memory grows only with the open calls, unless a type documents otherwise.
 //
 // A [session.Entry] becomes the [Row] of the frame or of one message, and the [filter.Item]
 // that a filter matches. [EventWords] and [OtherWords] describe events of the run and frames

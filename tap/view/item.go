@@ -50,7 +50,7 @@ func sessionName(number int) string {
 	return strconv.Itoa(number)
 }
 
-// Items appends what a filter can match of a frame to dst: one item, or two for each message
+// Items appends the items of a frame for a filter to dst: one item, or two for each message
 // of a batch, one with the kind of the message and one with that of the frame. A frame
 // matches if one of its items does. The outcome of a request comes from the [session.Survey].
 // A tool, a prompt or a URI is cut at [jsonrpc.MaxSubject] bytes, and missing if the request

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Options are those of a [Listing].
+// Options are the options of a [Listing].
 type Options struct {
 	// Calls lists calls instead of frames. Flat makes a call within another an item too.
 	Calls, Flat bool
@@ -35,21 +35,21 @@ type Options struct {
 	Now        func() time.Duration
 }
 
-// An Item is one entry of a [Listing]: a row, or a call with what belongs to it. Its
+// An Item is one entry of a [Listing]: a row, or a call with everything in it. Its
 // contents are valid until the next frame is added.
 type Item struct {
-	// Row is a frame, or a frame or message outside calls. With Open, it is a message of
+	// Row is a frame, or a frame or message outside calls. If Open is set, it is a message of
 	// an open call. Deltas are the changes of the responses in a frame.
 	Row    *Row
 	Deltas []*Delta
-	// Node is a call; with Open, a call so far. Stderr is what the server wrote to its
+	// Node is a call; if Open is set, a call so far. Stderr is what the server wrote to its
 	// standard error during the call.
 	Node   *Node
 	Stderr []Row
 	Open   bool
 }
 
-// A Listing lists the selected part of a recording. It holds only what is open, so that
+// A Listing lists the selected part of a recording. It holds only open calls, so that
 // memory does not grow with the recording. Make one with [NewListing].
 type Listing struct {
 	Selection
@@ -78,7 +78,7 @@ type Listing struct {
 
 // A Summary describes a whole listing.
 type Summary struct {
-	// Frames, Bytes and Errors count what was read of the selected session, and Calls
+	// Frames, Bytes and Errors count the frames that were read of the selected session, and Calls
 	// its calls if calls are listed.
 	Frames uint64
 	Bytes  int64
@@ -87,7 +87,7 @@ type Summary struct {
 	// Shown counts the selected frames or calls, Hidden those of them that only carry
 	// HTTP.
 	Shown, Hidden uint64
-	// TooLarge and Forgotten are those of [Responses].
+	// TooLarge and Forgotten are the counts of [Responses].
 	TooLarge, Forgotten uint64
 	// Unanswered holds the first requests without a response, Beyond counts others. They
 	// are set if all requests are listed, or those without a response.
@@ -157,8 +157,8 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 	return l.items, false
 }
 
-// addLast adds a row to the last ones, unless it is empty: Python may write the end of a line by
-// itself.
+// addLast adds a row to the last ones, unless it is empty: Python may write the end of a line
+// separately.
 func addLast(rows []Row, r Row) []Row {
 	if strings.TrimSpace(r.About) == "" {
 		return rows
@@ -349,13 +349,13 @@ func (l *Listing) forget(n *Node) {
 	}
 }
 
-// Waits reports whether requests without a response are selected and there are some that no frame
-// shows: an exchange without a message, or a call that requires input.
+// Waits reports whether requests without a response are selected and some of them are shown by no
+// frame: an exchange without a message, or a call that requires input.
 func (l *Listing) Waits() bool {
 	return l.Pending() && (len(l.exchanges) > 0 || l.onlyPending() && len(l.Summary().Unanswered) > 0)
 }
 
-// Summary returns the summary of what has been added.
+// Summary returns the summary of the frames so far.
 func (l *Listing) Summary() Summary {
 	s := l.sum
 	if l.responses != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
-// Memory is bounded by what is open.
+// Memory is bounded by the open calls.
 func TestListingHoldsWhatIsOpen(t *testing.T) {
 	l := NewListing(Selection{Ranges: []tap.Range{{From: 1, To: 1 << 40}}, Span: Whole}, Options{Calls: true, Stderr: true})
 	calls, seq, most := 0, uint64(0), 0
@@ -33,7 +33,7 @@ func TestListingHoldsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// The last lines of the server on stderr are not empty.
+// The last lines of stderr in a summary are not empty.
 func TestSummaryOfStderr(t *testing.T) {
 	f, err := filter.Parse("is:pending")
 	if err != nil {

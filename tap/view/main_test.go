@@ -37,9 +37,8 @@ func sessions(t *testing.T, fn func(t *testing.T, frames []tap.Frame)) {
 	}
 }
 
-// frames makes frames of lines: > to the server, < to the client, ! stderr, · an
-// event; a number after the sign is the HTTP exchange. They are ten milliseconds
-// apart.
+// frames makes frames from lines: > to the server, < to the client, ! stderr, · an event;
+// a number after the sign is the HTTP exchange. They are ten milliseconds apart.
 func frames(t testing.TB, text string) (all []tap.Frame) {
 	t.Helper()
 	for line := range strings.Lines(text) {

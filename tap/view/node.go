@@ -26,9 +26,9 @@ const (
 type Node struct {
 	// Call is nil if there is none.
 	Call *session.Call
-	// Row is that of the call's first request, or the only row.
+	// Row is the row of the call's first request, or the only row.
 	Row Row
-	// First and Last are the other messages of the call. Skipped counts by role those
+	// First and Last are the other messages of the call. Skipped counts, by role, those
 	// that are left out between the two.
 	First, Last []Row
 	Skipped     session.RoleCounts
@@ -82,7 +82,7 @@ type Entry struct {
 	at session.Ref
 }
 
-// Seq is the number of the frame of the entry.
+// Seq returns the number of the frame of the entry.
 func (e *Entry) Seq() uint64 { return e.at.Seq }
 
 // Entries returns the entries below the call, in the order in which they crossed.
@@ -146,7 +146,7 @@ func (n *Node) add(l Row) {
 	}
 }
 
-// Item returns what a filter can match of a call. Is has the words of all of its messages,
+// Item returns the item of a call for a filter. Is has the words of all of its messages,
 // and whether HTTP refused it, Kind is that of its response (request if there is none), Size
 // the sum of its frames. The latency of an open call lasts until end. What a filter finds in
 // its payloads is [Node.Found].
@@ -181,7 +181,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	return it
 }
 
-// Found returns what [Outline.Search] found in the messages of the call.
+// Found returns the results of [Outline.Search] for the messages of the call.
 func (n *Node) Found() filter.Found { return n.found }
 
 // Session returns the number of the call's session, 0 if it is not known.

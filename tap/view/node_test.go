@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Of a long call the first and the last messages are kept.
+// The first and the last messages of a long call are kept.
 func TestNodeKeepsBothEnds(t *testing.T) {
 	text := request(1, "tools/call")
 	for range 100 {
@@ -25,7 +25,7 @@ func TestNodeKeepsBothEnds(t *testing.T) {
 	}
 }
 
-// So are the first and the last of the calls within it, and those that are open.
+// The first and the last calls within it are kept, and those that are open.
 func TestNodeKeepsOpenKids(t *testing.T) {
 	const kids = 10_000
 	var text strings.Builder
@@ -80,7 +80,7 @@ const callsToFilter = `
 		< {"jsonrpc":"2.0","id":5,"result":{"messages":[]}}
 	`
 
-// What a filter sees of a call.
+// The item of a call for a filter.
 func TestNodeItems(t *testing.T) {
 	all := frames(t, callsToFilter)
 	for query, want := range map[string][]uint64{
@@ -130,7 +130,7 @@ func TestNodeItems(t *testing.T) {
 	}
 }
 
-// A text is found in any message of a long call, also in one that is not kept.
+// A text is found in any message of a long call, even in one that is not kept.
 func TestNodeSearchesEveryMessage(t *testing.T) {
 	const needle = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"needle"}}` + "\n"
 	text := request(1, "tools/call") + strings.Repeat(progress(1), 100) + needle + strings.Repeat(progress(1), 100)

@@ -31,7 +31,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// heapInUse is how many bytes of the heap are reachable.
+// heapInUse returns the number of reachable bytes of the heap.
 func heapInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// sketch is a node as text: a line a node, what is below it indented.
+// sketch writes a node as text: one line per node, with those below it indented.
 func sketch(b *strings.Builder, n *Node, depth int) {
 	indent := strings.Repeat("  ", depth)
 	if n.Call == nil {
@@ -35,7 +35,7 @@ func sketch(b *strings.Builder, n *Node, depth int) {
 	}
 }
 
-// outlined is what an outline makes of frames.
+// outlined returns the outline of frames as text.
 func outlined(t testing.TB, o *Outline, all []tap.Frame) string {
 	t.Helper()
 	var b strings.Builder
@@ -84,13 +84,13 @@ func TestOutline(t *testing.T) {
 2 ping done
   4 response
 `},
-		{"what comes shortly after the end is below", request(1, "tools/call") + answerTo(1) + progress(1) + answerTo(1), `
+		{"a message shortly after the end is below", request(1, "tools/call") + answerTo(1) + progress(1) + answerTo(1), `
 1 tools/call done
   2 response
   3 progress
   4 repeat
 `},
-		{"what belongs to no call", orphan + "! x\n. {\"event\":\"start\"}\n. {\"event\":\"eof\"}\n. {\"event\":\"eof\",\"error\":\"x\"}\n< huh\n< []\n", `
+		{"messages outside calls", orphan + "! x\n. {\"event\":\"start\"}\n. {\"event\":\"eof\"}\n. {\"event\":\"eof\",\"error\":\"x\"}\n< huh\n< []\n", `
 1 response
 3 start
 5 eof
@@ -116,8 +116,8 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// A call that hangs holds up neither the others nor itself: the others are there
-// when a window of them is ready, and it comes when it ends.
+// A call that hangs delays neither the others nor itself: the others are returned when a
+// window of them is ready, and it is returned when it ends.
 func TestOutlineWindow(t *testing.T) {
 	text := request(0, "tools/call") + fmt.Sprintf(ask, 7)
 	for id := 1; id <= 2*DefaultWindow; id++ {
@@ -155,7 +155,7 @@ func TestOutlineWindow(t *testing.T) {
 	}
 }
 
-// Live, each call comes when it is over.
+// In a live outline, each call is returned when it is over.
 func TestOutlineLive(t *testing.T) {
 	o := NewOutline()
 	o.Live()
@@ -191,7 +191,7 @@ func TestOutlineOptions(t *testing.T) {
 	}
 }
 
-// Calls within calls within calls stop somewhere.
+// The nesting of calls is bounded.
 func TestOutlineDepth(t *testing.T) {
 	const deep = 1000
 	text := ""
@@ -277,13 +277,13 @@ func TestOutlineLosesNothing(t *testing.T) {
 				}
 			})
 			if missing != skipped {
-				t.Errorf("%d messages are missing, %d are said to be", missing, skipped)
+				t.Errorf("%d messages are missing, but %d are reported as skipped", missing, skipped)
 			}
 		}
 	})
 }
 
-// Memory is bounded by what is open, whatever the number of frames.
+// Memory is bounded by the open calls, whatever the number of frames.
 func TestOutlineIsBounded(t *testing.T) {
 	x, o := &session.Tracker{}, NewOutline()
 	o.Responses = NewResponses()

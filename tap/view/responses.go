@@ -169,7 +169,7 @@ func paramsTree(params []byte) json.RawMessage {
 	return append(append([]byte(`{"params":`), params...), '}')
 }
 
-// keep replaces the response to a request, and drops those to the requests that were made
+// keep replaces the response to a request, and drops those to the requests made
 // longest ago.
 func (a *Responses) keep(q requestKey, before, next *response) {
 	if before == nil && a.dropped {
@@ -188,7 +188,7 @@ func (a *Responses) keep(q requestKey, before, next *response) {
 	}
 }
 
-// size is the length of a response, 0 for none.
+// size returns the length of a response, 0 for none.
 func (a *response) size() int {
 	if a == nil {
 		return 0

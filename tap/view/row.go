@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Row is what a list shows of a frame, or of one message of a batch. Its texts are
+// A Row is the row of a list for a frame, or for one message of a batch. Its texts are
 // those of the wire; escape them before printing.
 type Row struct {
 	// Part assigns it to a call. For a frame that carries no message, and for a batch as
@@ -29,16 +29,16 @@ type Row struct {
 	// Kind is the name of a [jsonrpc.Kind], stderr, or the name of an event of the
 	// run ("lifecycle" where that cannot be read).
 	Kind string
-	// Sort is that of a frame without a message, as [OtherWords] returns it; "" for others.
+	// Sort is the sort of a frame without a message, as [OtherWords] returns it; "" for others.
 	Sort string
-	// ID is the id as it is on the wire, nil if there is none.
+	// ID is the id as on the wire, nil if there is none.
 	ID []byte
-	// Method is the method, of a response that of its request, of a head that refuses a
+	// Method is the method; for a response that of its request, for a head that refuses a
 	// request that of the request.
 	Method string
 	// About is the subject of the message, or that of the request of a response.
 	About string
-	// Subject is that of the request, also for a response, and Preview a shortened form of
+	// Subject is the subject of the request, also for a response, and Preview a shortened form of
 	// the arguments or the result: see [jsonrpc.Preview]. Both are "" without a message.
 	Subject, Preview string
 	// Failed reports whether it is a failure, which Fault describes. Error reports
@@ -51,10 +51,10 @@ type Row struct {
 	// Size is the frame's, in bytes, and Took how long it took to arrive.
 	Size int64
 	Took time.Duration
-	// HTTP is the method and the target of the exchange of a message, and of the head and
-	// the end of a response; of a message to the client with the status.
+	// HTTP is the method and the target of the exchange, for a message and for the head and
+	// the end of a response; for a message to the client, with the status.
 	HTTP string
-	// Resumes is that of [session.Entry].
+	// Resumes is as in [session.Entry].
 	Resumes uint64
 	// Refuses is the request that the head of a response refuses, zero for others.
 	Refuses session.Ref
@@ -158,7 +158,7 @@ func (l *Row) event(r *session.Entry) {
 	l.About, l.Fault = wordsOf(r, l.Ended)
 }
 
-// other describes what carries no message.
+// other describes a frame that carries no message.
 func (l *Row) other(r *session.Entry) {
 	sort, about := OtherWords(r.Frame)
 	l.Sort = sort
@@ -170,7 +170,7 @@ func (l *Row) other(r *session.Entry) {
 	}
 }
 
-// NewMessageRow describes one message of the frame, by its place in Parts.
+// NewMessageRow describes one message of the frame, by its index in Parts.
 func NewMessageRow(r *session.Entry, i int) Row {
 	f, m, p := r.Frame, r.Of(i), r.Parts[i]
 	l := newRow(r)
@@ -204,7 +204,7 @@ func NewMessageRow(r *session.Entry, i int) Row {
 	return l
 }
 
-// A Title names a message or a call. The part that distinguishes it most comes first. Its
+// A Title names a message or a call. The most distinctive part comes first. Its
 // texts are those of the wire.
 type Title struct {
 	// For a tool call Name is the tool, for a notification its kind, and Method is the
@@ -349,7 +349,7 @@ func sseWords(raw []byte) (sort, about string) {
 	}
 	switch {
 	case len(e.Data) > 0:
-		if e.Name == "endpoint" { // of HTTP+SSE: where the client is to post
+		if e.Name == "endpoint" { // of HTTP+SSE: the URL for the client's POST requests
 			return e.Name, beginning(e.Data)
 		}
 		return "event", JoinWords(": ", e.Name, beginning(e.Data))

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// describe is a line as text.
+// describe returns a row as text.
 func describe(l Row) string {
 	s := fmt.Sprintf("%d.%d %s %s|%s|%s", l.Part.Message.Seq, l.Part.Message.Index, l.Kind, l.Method, l.About, l.Fault)
 	if l.Failed {
@@ -127,7 +127,7 @@ func TestRowPairs(t *testing.T) {
 	})
 }
 
-// matches lists the frames that a filter lets through.
+// matches lists the frames that match a filter.
 func matches(t *testing.T, all []tap.Frame, query string) (seqs []uint64) {
 	t.Helper()
 	f, err := filter.Parse(query)
@@ -215,7 +215,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// Of a frame that is too large to load the beginning is searched.
+// The beginning of a frame that is too large to load is searched.
 func TestLargeFrames(t *testing.T) {
 	all := frames(t, `
 		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","x":"needle"}}

@@ -38,7 +38,7 @@ func TestSortsAreKinds(t *testing.T) {
 	}
 }
 
-// What its role makes of a message, is: finds.
+// is: finds messages by their roles.
 func TestRolesAreFound(t *testing.T) {
 	all := frames(t, `
 		> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"progressToken":1}}}

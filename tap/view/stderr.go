@@ -58,7 +58,7 @@ func newNearby() nearby {
 }
 
 // add adds the next entry, and whether it matches. It returns the rows to list first, or
-// the row of the entry, if it does not match but is to be listed.
+// the row of the entry, if it does not match but must be listed.
 func (n *nearby) add(e *session.Entry, matches bool) (rows []Row) {
 	at, stderr := e.Frame.At, e.Frame.Lane == tap.Stderr
 	for _, c := range e.Ended {

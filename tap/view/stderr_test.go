@@ -10,8 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// The lines of stderr around a match are those of a second before and after it,
-// and those that came while its request was open.
+// The lines of stderr around a match are those within a second before and after it, and
+// those that were written while its request was open.
 func TestNearby(t *testing.T) {
 	n := newNearby()
 	var shown []uint64
@@ -37,7 +37,7 @@ func TestNearby(t *testing.T) {
 	add(21*s+1, tap.Stderr, "later", false)
 	add(30*s, tap.ToClient, response(2), true) // only the response
 	add(31*s, tap.Stderr, "after the response", false)
-	add(40*s, tap.Stderr, "matches by itself", true)
+	add(40*s, tap.Stderr, "matches itself", true)
 	add(40*s+1, tap.Stderr, "next to it", false)
 	if want := []uint64{2, 4, 7, 10}; !slices.Equal(shown, want) {
 		t.Errorf("shown %v, want %v", shown, want)

@@ -15,8 +15,8 @@ import (
 )
 
 // EventWords describes an event of the run, and what went wrong. The texts contain what was
-// recorded; escape them before printing. Of an event of a newer program only the failure is
-// known.
+// recorded; escape them before printing. For an event of a newer program only the failure is
+// described.
 func EventWords(e *tap.Event) (about, fault string) { return eventWords(e, "") }
 
 // eventWords is like EventWords, with a text for an unknown event.
@@ -88,7 +88,7 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	}
 	about, fault = eventWords(e, beginning(r.Frame.Raw))
 	if r.Resumes != 0 {
-		about = JoinWords(", ", about, fmt.Sprintf("goes on with the stream of #%d", r.Resumes))
+		about = JoinWords(", ", about, fmt.Sprintf("continues the stream of #%d", r.Resumes))
 	}
 	outcome := endedWords(ended)
 	for i, c := range r.HungUp {
@@ -107,7 +107,7 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 	return about, JoinWords(", ", fault, outcome)
 }
 
-// maxEnded is how many calls of an exchange its end names.
+// maxEnded is the maximum number of calls that the end of an exchange names.
 const maxEnded = 3
 
 // endedWords describes the effect of the end of an exchange on its calls.
@@ -175,8 +175,8 @@ func By(lane tap.Lane) string {
 	return "by " + map[tap.Lane]string{tap.ToServer: "the client", tap.ToClient: "the server"}[lane]
 }
 
-// Cause returns the description of an error without what SDKs write before the cause. Rows have
-// the code and the tool in other places.
+// Cause returns the description of an error without what SDKs write before the cause. Rows show
+// the code and the tool separately.
 func Cause(text string) string {
 	if m := boilerplate.FindStringSubmatchIndex(text); m != nil && m[1] < len(text) {
 		return text[:m[3]] + text[m[1]:]
@@ -184,11 +184,11 @@ func Cause(text string) string {
 	return text
 }
 
-// boilerplate matches what the row itself puts before a text, and what SDKs do.
+// boilerplate matches what the row itself puts before a text, and what SDKs put there.
 var boilerplate = regexp.MustCompile(`^((?:.{0,80}\bby the (?:client|server): |(?:.{0,40}  )?(?:-?\d+ |isError )?)?)` +
 	`(?:McpError: )?(?:MCP error -?\d+: )?(?:(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: )?`)
 
-// JoinWords joins those of the texts that are not empty.
+// JoinWords joins the texts that are not empty.
 func JoinWords(sep string, words ...string) string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 	return strings.Join(words, sep)
@@ -277,9 +277,9 @@ func advice(e *tap.Event) string {
 		switch {
 		case after == "":
 		case strings.Trim(after, "0123456789") == "": // else it is a date (RFC 9110, 10.2.3)
-			return "again after " + after + " s"
+			return "retry after " + after + " s"
 		default:
-			return "again after " + after
+			return "retry after " + after
 		}
 	}
 	if e.Status >= 300 && e.Status < 400 {

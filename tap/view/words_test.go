@@ -52,9 +52,9 @@ func TestEventWords(t *testing.T) {
 		{tap.Event{Name: tap.EventResponse, Status: 307, Header: head("Location", "/other")}, "307 Temporary Redirect: /other", ""},
 		{tap.Event{Name: tap.EventResponse, Status: 401, Header: head("WWW-Authenticate", "Bearer")}, "", "401 Unauthorized: Bearer"},
 		{tap.Event{Name: tap.EventResponse, Status: 405, Header: head("allow", "POST, DELETE")}, "", "405 Method Not Allowed: only POST, DELETE"},
-		{tap.Event{Name: tap.EventResponse, Status: 429, Header: head("Retry-After", "30")}, "", "429 Too Many Requests: again after 30 s"},
+		{tap.Event{Name: tap.EventResponse, Status: 429, Header: head("Retry-After", "30")}, "", "429 Too Many Requests: retry after 30 s"},
 		{tap.Event{Name: tap.EventResponse, Status: 503, Header: head("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")}, "",
-			"503 Service Unavailable: again after Fri, 31 Dec 1999 23:59:59 GMT"},
+			"503 Service Unavailable: retry after Fri, 31 Dec 1999 23:59:59 GMT"},
 		{tap.Event{Name: tap.EventResponse, Status: 503}, "", "503 Service Unavailable"},
 		{tap.Event{Name: tap.EventResponse, Status: 502, Reason: "Bad Gateway", By: "tap", Error: "refused"}, "", "502 Bad Gateway, by mcptap itself: refused"},
 
@@ -82,7 +82,7 @@ func TestEventLines(t *testing.T) {
 		about, fault string
 	}{
 		{`{"event":"request","method":"GET","target":"/mcp","header":[["Last-Event-ID","5"]]}`, false, 9, nil,
-			"GET /mcp, after 5, goes on with the stream of #9", ""},
+			"GET /mcp, after 5, continues the stream of #9", ""},
 		{`{"event":"response","status":401,"header":[["WWW-Authenticate","Bearer"]]}`, false, 0, nil, "401 Unauthorized: Bearer", ""},
 		{`{"event":"response","status":404}`, true, 0, nil, "", "404 Not Found"},
 		{`{"event":"end","bytes_down":3,"by":"client"}`, false, 0, cut, "#7 is cancelled, 0 B up, 3 B down, by the client", ""},
@@ -127,8 +127,8 @@ func TestEndedWords(t *testing.T) {
 	}
 }
 
-// A frame that carries no message has a name, and words where its payload has
-// none.
+// A frame that carries no message has a name, and a description if its payload does not
+// show it.
 func TestOtherWords(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for _, c := range []struct {
@@ -156,7 +156,7 @@ func TestOtherWords(t *testing.T) {
 		{tap.FormBytes, "\x16\x03", "bytes", ""},
 		{tap.FormLine, "x", "", ""},
 		{tap.FormText, "x", "", ""},
-		// However much there is, a line has the beginning.
+		// A row has only the beginning of long texts.
 		{tap.FormEvent, "data: " + long + "\n\n", "event", long[:maxBeginning]},
 		{tap.FormEvent, "id: " + long + "\n\n", "priming", "no data, resume from id " + long[:maxBeginning-24]},
 		{tap.FormEvent, "event: " + long + "\ndata: 1\n\n", "event", long[:maxBeginning]},
@@ -166,7 +166,7 @@ func TestOtherWords(t *testing.T) {
 			t.Errorf("%s %.40q: %s %.60q", c.form, c.raw, sort, about)
 		}
 	}
-	// Of one that is too large for the list only the beginning is there.
+	// Only the beginning of a large frame is loaded.
 	if sort, about := OtherWords(&tap.Frame{Form: tap.FormEvent, Raw: []byte("id: 0\ndata:"), Size: 1 << 20}); sort != "" || about != "" {
 		t.Errorf("%q %q", sort, about)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// corpora are the frames of all fixtures with secrets, each corpus as one recording, and
-// planted ones: each secret in each place.
+// corpora returns the frames of all fixtures with secrets, each corpus as one recording,
+// and planted ones: each secret in each slot.
 func corpora(t *testing.T) map[string][]tap.Frame {
 	t.Helper()
 	all := map[string][]tap.Frame{}
@@ -44,7 +44,7 @@ func corpora(t *testing.T) map[string][]tap.Frame {
 		key := p.sample(&shapes[i], 0)
 		plants = append(plants, plant{shapes[i].prefix, key, key})
 	}
-	places := sites()
+	places := slots()
 	for i, one := range plants {
 		for j := range 7 {
 			s := places[(7*i+j)%len(places)]
@@ -55,8 +55,8 @@ func corpora(t *testing.T) map[string][]tap.Frame {
 	return all
 }
 
-// A redacted copy passes its own check, and a second redaction changes nothing but
-// numbers, whose pseudonyms are numbers.
+// A check of a redacted copy finds nothing, and a second redaction changes only numbers,
+// whose pseudonyms are numbers.
 func TestACopyPassesItsOwnCheck(t *testing.T) {
 	for name, list := range corpora(t) {
 		for _, emails := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestACopyPassesItsOwnCheck(t *testing.T) {
 					clear(check.findings)
 				}
 				if got := again.Frame(&out[i]); !bytes.Equal(digitsGone(got), digitsGone(out[i].Raw)) {
-					t.Errorf("%s: redacted again\n%s\nbecame\n%s", name, out[i].Raw, got)
+					t.Errorf("%s: redacted twice\n%s\nbecame\n%s", name, out[i].Raw, got)
 				}
 			}
 			t.Logf("%s, emails %v: a check of %d redacted frames finds %d secrets", name, emails, len(out), found)
@@ -96,7 +96,7 @@ func places(r *Redactor) (s string) {
 	return s
 }
 
-// digitsGone is a text without the digits after nines.
+// digitsGone returns a text without the digits after nines.
 func digitsGone(s []byte) []byte {
 	out := bytes.Clone(s)
 	for i := 1; i < len(out); i++ {
@@ -107,8 +107,8 @@ func digitsGone(s []byte) []byte {
 	return out
 }
 
-// Frames of all corpora that are cut, joined and mixed up are redacted without a fault,
-// and valid JSON stays valid.
+// Frames of all corpora that are cut, joined and mixed are redacted without a panic, and
+// valid JSON stays valid.
 func TestMutations(t *testing.T) {
 	var pool [][]byte
 	for _, list := range corpora(t) {
@@ -118,7 +118,7 @@ func TestMutations(t *testing.T) {
 			}
 		}
 	}
-	slices.SortFunc(pool, bytes.Compare) // the same at each run
+	slices.SortFunc(pool, bytes.Compare) // the same in each run
 	const signs = "\"\\'{}[]:=,;()&?<>|-*`$%\n\r\t /@.+"
 	rnd := rand.New(rand.NewPCG(31, 32))
 	r := New(Options{Key: []byte("k"), Emails: true})

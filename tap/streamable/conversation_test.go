@@ -52,7 +52,7 @@ func begin(t testing.TB, upstream string, change func(*Config)) (*Tap, *memory) 
 	return tp, rec
 }
 
-// mask puts what `mcptap http` has there before the recorder.
+// mask puts the same masker before the recorder as `mcptap http`.
 func (c *Config) mask() {
 	if c.Recorder != nil && !c.KeepSecrets {
 		c.Recorder = record.NewMasker([]byte("a key"), c.Header, c.Recorder)
@@ -90,7 +90,7 @@ func countEvents(frames []*frame, name string) int {
 	return n
 }
 
-// configure sets what the talk sets.
+// configure applies the settings of a conversation.
 func configure(k *rawtalk.Talk) func(*Config) {
 	return func(cfg *Config) {
 		cfg.KeepSecrets = k.Set["keep-secrets"]
@@ -110,9 +110,9 @@ func talks(t testing.TB) []string {
 	return files
 }
 
-// The bytes that each side sees are those that the other sent, but for what is
-// written down, and what is recorded is what is written down.
-func TestTalks(t *testing.T) {
+// Each side sees the bytes that the other sent, except for the listed differences, and the
+// recording is the listed one.
+func TestConversations(t *testing.T) {
 	for _, file := range talks(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			k := rawtalk.Parse(t, file)
@@ -133,7 +133,7 @@ func TestTalks(t *testing.T) {
 	}
 }
 
-// diffLines shows the first line that is not as it should be.
+// diffLines reports the first line that differs.
 func diffLines(t *testing.T, got, want string) {
 	t.Helper()
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
@@ -146,7 +146,7 @@ func diffLines(t *testing.T, got, want string) {
 			wl = w[i]
 		}
 		if gl != wl {
-			t.Errorf("line %d of %d of what was recorded:\ngot  %s\nwant %s", i+1, len(w), gl, wl)
+			t.Errorf("line %d of %d of the recording:\ngot  %s\nwant %s", i+1, len(w), gl, wl)
 			return
 		}
 	}

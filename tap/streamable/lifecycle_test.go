@@ -29,15 +29,15 @@ func TestConfig(t *testing.T) {
 		"odd query":       {"http://127.0.0.1:1/a%2fb?c;d=%zz", nil, "http://127.0.0.1:{port}/a%2fb?c;d=%zz"},
 		"a name":          {"http://x/", func(c *Config) { c.Listen = "localhost:0" }, "http://localhost:{port}/"},
 		"everywhere":      {"http://x/", func(c *Config) { c.Listen = "0.0.0.0:0" }, "http://127.0.0.1:{port}/"},
-		"no URL":          {"", func(c *Config) { c.Upstream = nil }, "no URL of a server was given"},
+		"no URL":          {"", func(c *Config) { c.Upstream = nil }, "no server URL was given"},
 		"no scheme":       {"localhost:80/mcp", nil, "begins with neither"},
 		"other scheme":    {"ws://x/", nil, "begins with neither"},
 		"no host":         {"http:///mcp", nil, "has no host"},
-		"no port":         {"http://x:99999/mcp", nil, "has a port that is none"},
-		"port 0":          {"http://x:0/mcp", nil, "has a port that is none"},
+		"no port":         {"http://x:99999/mcp", nil, "has an invalid port"},
+		"port 0":          {"http://x:0/mcp", nil, "has an invalid port"},
 		"a user":          {"http://me:s3cret@x/", nil, "has a user in it"},
 		"no name":         {"http://x/", func(c *Config) { c.Header = [][2]string{{"a b", "c"}} }, `"a b" is not a valid name of a header field`},
-		"two lines":       {"http://x/", func(c *Config) { c.Header = [][2]string{{"a", "s3cret\r\nb: c"}} }, "a has a line end in it"},
+		"two lines":       {"http://x/", func(c *Config) { c.Header = [][2]string{{"a", "s3cret\r\nb: c"}} }, "a contains a line end"},
 		"another framing": {"http://x/", func(c *Config) { c.Header = [][2]string{{"content-LENGTH", "1"}} }, "content-LENGTH cannot be added"},
 		"no such address": {"http://x/", func(c *Config) { c.Listen = "127.0.0.1:x" }, "listen tcp"},
 	} {
@@ -68,8 +68,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// Law 3: when the server sees a request, and when the client sees a response,
-// it is in the recording.
+// Law 3: a request is recorded before the server sees it, and a response before the
+// client does.
 func TestRecordedBeforeForwarded(t *testing.T) {
 	rec := newMemory(t)
 	has := func(exchange uint64, lane tap.Lane, want string) bool {
@@ -130,7 +130,7 @@ func (r *trouble) Event(x uint64, e tap.Event) {
 	}
 }
 
-// Law 1: whatever happens to the recording. It is said once.
+// Law 1: traffic is forwarded whatever happens to the recording. There is one warning.
 func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 	srv := httptest.NewServer(hello)
 	defer srv.Close()
@@ -154,7 +154,7 @@ func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 				}
 			}
 			must(t, tp.Close())
-			if len(warned) != 1 || !strings.HasPrefix(warned[0], "recording stopped, traffic goes on: ") {
+			if len(warned) != 1 || !strings.HasPrefix(warned[0], "recording stopped, traffic continues: ") {
 				t.Errorf("warned %q", warned)
 			}
 			if gaps := r.Recorder.(*memory).events(tap.EventGap); len(gaps) != 1 {
@@ -168,8 +168,8 @@ func TestBadRecorderDoesNotStopTraffic(t *testing.T) {
 	}
 }
 
-// A cutter that fails must not stop the traffic either: it goes on, every byte
-// of it, and the recording says that something is missing.
+// A cutter that fails must not stop the traffic either: every byte is forwarded, and the
+// recording reports that something is missing.
 func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 	for _, side := range []string{"up", "down"} {
 		t.Run(side, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 			s.Say(">", `POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\nabc`)
 			s.Say("<", `HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc`)
 			s.tap.mu.Lock()
-			for k := range s.tap.open { // what cannot happen
+			for k := range s.tap.open { // which cannot happen
 				if side == "up" {
 					k.up.sink.Tap = nil
 				} else {
@@ -194,7 +194,7 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 				s.Say("<", part)
 			}
 			records := s.finish()
-			if len(warned) != 1 || !strings.HasPrefix(warned[0], "a connection could not be read any more") {
+			if len(warned) != 1 || !strings.HasPrefix(warned[0], "a connection can no longer be read") {
 				t.Errorf("warned %q", warned)
 			}
 			if !strings.Contains(records, "the rest was not recorded") {
@@ -204,7 +204,7 @@ func TestFailingCutterDoesNotStopTraffic(t *testing.T) {
 	}
 }
 
-// Close ends all connections, records their ends, and is not the server's fault.
+// Close ends all connections, records their ends, and does not blame the server.
 func TestClose(t *testing.T) {
 	s := newStage(t, nil)
 	s.Say(">", `GET / HTTP/1.1\r\nHost: {host}\r\n\r\n`)
@@ -219,7 +219,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("the server saw %v", err)
 	}
 	if _, err := idle.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("the client that rested saw %v", err)
+		t.Errorf("the idle client saw %v", err)
 	}
 	if e := s.rec.events(tap.EventEnd); len(e) != 1 || e[0].By != "tap" || e[0].Error != "the tap was stopped" {
 		t.Errorf("ended with %+v", e)
@@ -236,7 +236,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// FirstByte is from the request's first byte to that of the final response.
+// FirstByte is the time from the request's first byte to that of the final response.
 func TestFirstByte(t *testing.T) {
 	l := newLanes(t, nil, ways["whole"](0))
 	at := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
