@@ -8,8 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// conversation writes a session of n calls: of fifty tools, with progress
-// in each tenth. Text makes the answer of a call.
+// conversation writes a session with n calls of fifty tools, with progress in every tenth. text
+// returns the answer of a call.
 func conversation(calls int, text func(i int) string, name func(i int) string) []tap.Frame {
 	var frames []tap.Frame
 	at := time.Duration(0)
@@ -37,8 +37,8 @@ func conversation(calls int, text func(i int) string, name func(i int) string) [
 func tool(i int) string   { return fmt.Sprintf("tool %d", i%50) }
 func answer(i int) string { return fmt.Sprintf("Sunny in city %d, 21 degrees, call %d", i%1000, i) }
 
-// BenchmarkSessions compares whole sessions, reading included. growth says how
-// the time grows with the calls.
+// BenchmarkSessions compares whole sessions, including reading. growth is how the time grows with
+// the number of calls.
 func BenchmarkSessions(b *testing.B) {
 	one := func(int) string { return "tool" }
 	for _, calls := range []int{1_000, 10_000, 100_000} {

@@ -16,7 +16,7 @@ import (
 // comparePair compares two calls with everything that belongs to them.
 func (e *engine) comparePair(p *pair) {
 	switch {
-	case p.elsewhere: // compared where it is nested
+	case p.nested: // compared where it is nested
 	case p.b == nil:
 		e.oneSided(p, Removed)
 	case p.a == nil:
@@ -38,7 +38,7 @@ func (e *engine) comparePair(p *pair) {
 	}
 }
 
-// of returns the place of a part of a pair of calls.
+// of returns the place for a part of a pair of calls.
 func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 	w := &where{p: p, in: in, by: by, refA: refA, refB: refB, method: p.one().method}
 	if p.up != nil {
@@ -47,7 +47,7 @@ func (p *pair) of(in Place, by tap.Lane, refA, refB session.Ref) *where {
 	return w
 }
 
-// within returns a place, or another one in a nested call.
+// within returns in, or nested if the pair is nested.
 func (p *pair) within(in, nested Place) Place {
 	if p.up != nil {
 		return nested
@@ -58,7 +58,7 @@ func (p *pair) within(in, nested Place) Place {
 // other returns the opposite lane.
 func other(lane tap.Lane) tap.Lane { return tap.ToServer + tap.ToClient - lane }
 
-// expected makes the finding one that is expected for a reason.
+// expected changes the class of the finding to Expected.
 func (f *finding) expected(reason, page string) {
 	f.class, f.same, f.reason, f.page = Expected, true, reason, page
 }
@@ -71,12 +71,12 @@ const (
 	pageVersioning    = "2026-07-28/basic/versioning"
 )
 
-const noRequestsOfServer = "2026-07-28 has no server requests"
+const noServerRequests = "2026-07-28 has no server requests"
 
 // neverPlayed describes a call that was not sent in the second session.
 const neverPlayed = "not sent"
 
-// oneSided reports a call that only one side has.
+// oneSided reports a call that is only on one side.
 func (e *engine) oneSided(p *pair, kind Kind) {
 	u := p.one()
 	a, b := p.refs()
@@ -101,7 +101,7 @@ func (e *engine) oneSided(p *pair, kind Kind) {
 	if u.probe || u.method == "server/discover" && !u.worked() {
 		f.expected("a client of both eras probes the protocol version", pageVersioning)
 	} else if e.cross && u.lane == tap.ToClient && p.up == nil {
-		f.expected(noRequestsOfServer, pageMRTR)
+		f.expected(noServerRequests, pageMRTR)
 	} else if why, page, ok := absentIn(u.method, lacks); ok {
 		f.expected(why, page)
 	}
@@ -123,7 +123,7 @@ func (e *engine) compareRequest(p *pair) {
 		if p.a.embedded {
 			f.what = "in a server request instead of an input_required result"
 		}
-		f.expected(noRequestsOfServer, pageMRTR)
+		f.expected(noServerRequests, pageMRTR)
 		e.report(p.of(InServerRequest, tap.ToClient, p.a.ref, p.b.ref), f)
 	}
 	w := p.of(p.within(InRequest, InServerRequest), p.a.lane, p.a.ref, p.b.ref)
@@ -132,8 +132,8 @@ func (e *engine) compareRequest(p *pair) {
 	e.compareRetries(p)
 }
 
-// compareRetries compares how input is asked for and given in chains of equal length: the further
-// requests, and the states that connect them (2026-07-28 basic/patterns/mrtr).
+// compareRetries compares how input is requested and given in calls with equal numbers of
+// retries: the retries, and the states that connect them (2026-07-28 basic/patterns/mrtr).
 func (e *engine) compareRetries(p *pair) {
 	if len(p.a.retries) == len(p.b.retries) {
 		for i := range p.a.retries {
@@ -146,9 +146,9 @@ func (e *engine) compareRetries(p *pair) {
 	w := p.of(InResponse, other(p.a.lane), p.a.ref, p.b.ref)
 	for i := range min(len(p.a.states), len(p.b.states)) {
 		if p.a.states[i] != p.b.states[i] {
-			f := &finding{class: Behaviour, kind: Removed, path: jsontree.Path{jsontree.To("result"), jsontree.To("requestState")}, what: "no longer given"}
+			f := &finding{class: Behaviour, kind: Removed, path: jsontree.Path{jsontree.To("result"), jsontree.To("requestState")}, what: "no longer sent"}
 			if p.b.states[i] {
-				f.kind, f.what = Added, "now given"
+				f.kind, f.what = Added, "now sent"
 			}
 			e.report(w, f)
 			return
@@ -156,15 +156,15 @@ func (e *engine) compareRetries(p *pair) {
 	}
 	if p.a.stateLost != p.b.stateLost {
 		f := &finding{class: Behaviour, kind: Changed, path: jsontree.Path{jsontree.To("params"), jsontree.To("requestState")},
-			what: "a further request does not have the state that it was given"}
+			what: "a retry does not repeat the requestState of the result"}
 		if p.a.stateLost {
-			f.what = "each further request now has the state that it was given"
+			f.what = "each retry now repeats the requestState of the result"
 		}
 		e.report(p.of(InRequest, p.a.lane, p.a.ref, p.b.ref), f)
 	}
 }
 
-// compareRefs compares the order of messages in a recording.
+// compareRefs orders messages as in the recording.
 func compareRefs(a, b session.Ref) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Index, b.Index))
 }
@@ -188,9 +188,9 @@ func (e *engine) compareAnswer(p *pair) {
 	case a.answered() != b.answered():
 		e.unanswered(w, p)
 	case !a.answered():
-		e.lostOtherwise(w, p)
+		e.endedDifferently(w, p)
 	case a.answerKind != b.answerKind || a.failed != b.failed:
-		e.turned(w, p)
+		e.outcomeChanged(w, p)
 	case a.answerKind != jsonrpc.ErrorResponse && (len(a.pages)+len(b.pages) > 0 || a.broken != nil || b.broken != nil):
 		w.part = result
 		e.comparePages(w, p)
@@ -204,7 +204,7 @@ func (e *engine) compareAnswer(p *pair) {
 	e.compareHTTP(p)
 }
 
-// crossedAnswers finds pairs of calls that have each other's responses on the second side.
+// crossedAnswers finds pairs of calls whose responses are swapped on the second side.
 func crossedAnswers(pairs []*pair) map[*pair]*pair {
 	waiting := map[[2]uint64]*pair{}
 	crossed := map[*pair]*pair{}
@@ -223,8 +223,8 @@ func crossedAnswers(pairs []*pair) map[*pair]*pair {
 	return crossed
 }
 
-// turned reports a call that fails on one side only, or in another way.
-func (e *engine) turned(w *where, p *pair) {
+// outcomeChanged reports a call that fails on one side only, or in another way.
+func (e *engine) outcomeChanged(w *where, p *pair) {
 	f := &finding{class: Behaviour, kind: Changed, what: "different failure"}
 	switch {
 	case p.a.worked():
@@ -236,7 +236,7 @@ func (e *engine) turned(w *where, p *pair) {
 		f.what = "no longer fails"
 	case e.validationMoved(p):
 		f.what = "invalid arguments are a tool error instead of a protocol error"
-		f.expected("2025-11-25 wants it so", "2025-11-25/server/tools#error-handling")
+		f.expected("required since 2025-11-25", "2025-11-25/server/tools#error-handling")
 	}
 	w.part = p.b.answer.part
 	if p.a.answerKind == p.b.answerKind { // results, of which one has isError
@@ -247,8 +247,8 @@ func (e *engine) turned(w *where, p *pair) {
 	}
 }
 
-// validationMoved reports whether the sessions are before and after the revision in which
-// invalid arguments became an error of the tool.
+// validationMoved reports whether one session is from before and the other from after the
+// revision in which invalid arguments became a tool error.
 func (e *engine) validationMoved(p *pair) bool {
 	errorSide, revErr, revTool := p.a, e.revA, e.revB
 	if p.b.answerKind == jsonrpc.ErrorResponse {
@@ -258,14 +258,14 @@ func (e *engine) validationMoved(p *pair) bool {
 		known(revErr) && known(revTool) && revErr < jsonrpc.Rev20251125 && revTool >= jsonrpc.Rev20251125
 }
 
-// compareCancel compares whether and why calls were cancelled. On HTTP a client may close
-// the stream instead.
+// compareCancel compares whether and why calls were cancelled. Over HTTP a client may close the
+// stream instead.
 func (e *engine) compareCancel(p *pair) {
 	a, b := p.a.cancel, p.b.cancel
 	f, in := &finding{class: Behaviour, kind: Added, what: "now cancelled"}, p.of(InCall, tap.ToServer, p.a.ref, p.b.ref)
 	switch {
 	case a == nil && b == nil:
-		if p.a.hungUp == p.b.hungUp || p.a.method == "subscriptions/listen" { // subscriptions end so
+		if p.a.hungUp == p.b.hungUp || p.a.method == "subscriptions/listen" { // subscriptions end this way
 			return
 		}
 		if p.a.hungUp {
@@ -287,16 +287,16 @@ func (e *engine) compareCancel(p *pair) {
 	e.report(in, f)
 }
 
-// leaves reports whether a message is part of the end of a subscription by a client that
-// sends no further requests: on stdio it cancels the subscription and may get a response,
-// on HTTP it closes the stream (2026-07-28 basic/patterns/subscriptions).
+// leaves reports whether a message belongs to the end of a subscription, by a client that sends
+// no further requests. On stdio such a client cancels the subscription and may get a response;
+// over HTTP it closes the stream (2026-07-28 basic/patterns/subscriptions).
 func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 	return p.one().method == "subscriptions/listen" && (p.a.exchange != 0 || p.b.exchange != 0) && n.ref().Seq > s.asked
 }
 
-// compareRepeats compares late and duplicate responses. A response after a cancellation
-// equals none after the client closed the stream, on which the server must not send
-// anything more (2026-07-28 basic/transports/streamable-http).
+// compareRepeats compares late and duplicate responses. A response after a cancellation on one
+// side is no difference if the client closed the stream on the other: there the server must not
+// send anything more (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
 	rest.rest = surplus(p.a.repeats, p.b.repeats)
@@ -308,7 +308,7 @@ func (e *engine) compareRepeats(p *pair) {
 	e.compareNotes(&rest)
 }
 
-// compareTasks compares whether two calls became tasks and the first states of these. The
+// compareTasks compares whether two calls became tasks, and the first states of the tasks. The
 // names of members differ between 2025-11-25 (basic/utilities/tasks) and the extension of
 // 2026-07-28.
 func (e *engine) compareTasks(p *pair) {
@@ -340,8 +340,8 @@ func (e *engine) compareTasks(p *pair) {
 	}
 }
 
-// compareNotes compares the notes of a pair without a counterpart. Those of the same method
-// on both sides changed, the first to the first, and the others are missing.
+// compareNotes compares the notes of a pair that have no equal counterpart. Notes with the same
+// method are compared in order. The remaining ones exist on one side only.
 func (e *engine) compareNotes(p *pair) {
 	a, b := p.rest[0], p.rest[1]
 	byMethod := map[uint64][]*note{}
@@ -351,7 +351,7 @@ func (e *engine) compareNotes(p *pair) {
 	paired := map[*note]bool{}
 	for _, n := range a {
 		like := byMethod[n.like()]
-		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && comesUnasked(n.method) {
+		if n.kind == jsonrpc.Invalid || len(like) == 0 || e.cross && needsSubscription(n.method) {
 			e.oneNote(p, n, Removed)
 			continue
 		}
@@ -367,14 +367,14 @@ func (e *engine) compareNotes(p *pair) {
 	}
 }
 
-// An ordered is a message that both calls certainly have.
+// An ordered is a message that both calls have for certain.
 type ordered struct {
 	a, b session.Ref
 	note *note // nil for a nested call
 }
 
-// compareOrder compares the order of the messages that both calls have, in each direction.
-// An embedded request comes last, so it is compared with notifications only if it is
+// compareOrder compares the order of the messages that both calls have, for each direction. An
+// embedded request comes last, so its order relative to notifications is compared only if it is
 // embedded on both sides.
 func (e *engine) compareOrder(p *pair) {
 	if len(p.asked) == 0 && sameNotes(p.a.notes, p.b.notes) {
@@ -395,7 +395,7 @@ func (e *engine) compareOrder(p *pair) {
 		}
 		for _, all := range lists {
 			x, moved := otherOrder(all)
-			w, what := p.of(InServerRequest, lane, p.a.ref, p.b.ref), "the questions within the call come in another order"
+			w, what := p.of(InServerRequest, lane, p.a.ref, p.b.ref), "the nested requests come in another order"
 			if x.note != nil {
 				w, what = e.noteWhere(p, x.note, p.a.ref, p.b.ref), "its notifications come in another order"
 			}
@@ -406,11 +406,12 @@ func (e *engine) compareOrder(p *pair) {
 	}
 }
 
-// otherOrder returns a message that follows another on the first side and precedes it on
-// the second. Requests in one result have no order.
+// otherOrder returns a message that follows another message on the first side and precedes it on
+// the second. Requests in the same result have no order.
 func otherOrder(all []ordered) (x ordered, moved bool) {
 	slices.SortFunc(all, func(x, y ordered) int { return compareRefs(x.a, y.a) })
-	var before, last session.Ref // the latest of the second side, without and with the current message of the first
+	// The latest message of the second side so far; before excludes those with the current x.a.
+	var before, last session.Ref
 	for i, x := range all {
 		if i > 0 && all[i-1].a != x.a {
 			before = last
@@ -425,8 +426,8 @@ func otherOrder(all []ordered) (x ordered, moved bool) {
 	return x, false
 }
 
-// sharedNotes returns the notes of a direction that both lists have equally often, the
-// first with the first, except those whose call is a guess.
+// sharedNotes returns the notes of a direction that both lists have equally often, paired in
+// order. It omits those whose call is a guess.
 func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 	same := map[uint64]*[2][]*note{}
 	for side, notes := range [2][]note{as, bs} {
@@ -450,8 +451,8 @@ func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 // certain reports whether the parent of a nested call is certain.
 func (u *call) certain() bool { return !u.guess || u.alone }
 
-// strays describe the notes that are out of place.
-var strays = map[session.Role]string{
+// misplaced describes, by role, the notes that are out of place.
+var misplaced = map[session.Role]string{
 	session.RoleInvalid:   "not a JSON-RPC message",
 	session.RoleOrphan:    "response without a request",
 	session.RoleRepeat:    "second response",
@@ -463,7 +464,7 @@ var strays = map[session.Role]string{
 // noteWhere returns the place of a note.
 func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	w := &where{p: p, in: InNotification, part: n.part, method: n.method, message: n.method, by: n.lane, refA: a, refB: b}
-	if strays[n.role] != "" {
+	if misplaced[n.role] != "" {
 		w.in = InUnmatched
 	}
 	if p == e.loose {
@@ -472,10 +473,10 @@ func (e *engine) noteWhere(p *pair, n *note, a, b session.Ref) *where {
 	return w
 }
 
-// maxText is the number of bytes that are shown of what is not a message.
+// maxText is the maximum number of bytes shown of an invalid frame.
 const maxText = 200
 
-// text returns the beginning of what is not a message.
+// text returns the beginning of an invalid frame as a JSON string.
 func (n *note) text() (jsontree.Value, error) {
 	f, err := n.of.load(n.seq)
 	if err != nil {
@@ -494,7 +495,7 @@ func (n *note) text() (jsontree.Value, error) {
 
 // oneNote reports a note that only one side has.
 func (e *engine) oneNote(p *pair, n *note, kind Kind) {
-	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: strays[n.role]}
+	f := &finding{class: Behaviour, kind: kind, path: jsontree.Path{jsontree.To(n.part.String())}, what: misplaced[n.role]}
 	w, v, lacks := e.noteWhere(p, n, n.ref(), session.Ref{}), &f.a, e.revB
 	if kind == Added {
 		w.refA, w.refB, v, lacks = w.refB, w.refA, &f.b, e.revA
@@ -515,7 +516,7 @@ func (e *engine) oneNote(p *pair, n *note, kind Kind) {
 	}
 	if why, page, ok := absentIn(n.method, lacks); ok && n.kind == jsonrpc.Notification {
 		f.expected(why, page)
-	} else if e.cross && jsonrpc.EraOf(lacks) == jsonrpc.Modern && e.unwanted(n, *v) {
+	} else if e.cross && jsonrpc.EraOf(lacks) == jsonrpc.Modern && e.unsubscribed(n, *v) {
 		f.expected("in 2026-07-28 it requires a subscription", pageSubscriptions)
 	}
 	e.report(w, f)

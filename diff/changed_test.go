@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// replaced changes a text in the frames that have it, and says if none has.
+// replaced replaces a text in the frames that contain it. The test fails if none does.
 func replaced(t *testing.T, frames []tap.Frame, old, new string, most int) []tap.Frame {
 	t.Helper()
 	out := slices.Clone(frames)
@@ -23,14 +23,13 @@ func replaced(t *testing.T, frames []tap.Frame, old, new string, most int) []tap
 		}
 	}
 	if n == 0 {
-		t.Errorf("no frame has %s", old)
+		t.Errorf("no frame contains %s", old)
 	}
 	return out
 }
 
-// TestChangedServer compares recordings of real servers with what they would be
-// if the server were another build: each change is found and of its class, and
-// nothing else is reported.
+// TestChangedServer compares recordings of real servers with edited ones that simulate another
+// build of the server: each change is found, with its class, and nothing else is reported.
 func TestChangedServer(t *testing.T) {
 	all := corpus(t, "real-")
 	flow, memory, demo, everything := all["real-everything-flow"], all["real-memory"], all["real-demo-2025-11-25"], all["real-everything-subscribe"]
@@ -72,7 +71,7 @@ func TestChangedServer(t *testing.T) {
 	} {
 		got := verdicts(compare(t, c.a, c.b, Options{}))
 		if !verdictsFit(got, c.want) {
-			t.Errorf("%s:\n told %s\n want %s", c.name, strings.Join(got, "\n      "), strings.Join(c.want, "\n      "))
+			t.Errorf("%s:\n  got %s\n want %s", c.name, strings.Join(got, "\n      "), strings.Join(c.want, "\n      "))
 		}
 	}
 }
@@ -107,14 +106,14 @@ func slowed(frames []tap.Frame, text string) []tap.Frame {
 		if out[i].Lane == tap.ToClient && bytes.Contains(out[i].Raw, []byte(text)) {
 			by = 5 * time.Second
 		}
-		if !bytes.Contains(out[i].Raw, []byte("Long running")) { // these were asked before, and are answered when they were
+		if !bytes.Contains(out[i].Raw, []byte("Long running")) { // requests sent earlier are answered at their recorded time
 			out[i].At += by
 		}
 	}
 	return out
 }
 
-// without leaves out the frame that has a text.
+// without removes the frame that contains a text.
 func without(frames []tap.Frame, text string) []tap.Frame {
 	return slices.DeleteFunc(slices.Clone(frames), func(f tap.Frame) bool { return bytes.Contains(f.Raw, []byte(text)) })
 }
@@ -132,9 +131,9 @@ func picture(frames []tap.Frame) string {
 	return ""
 }
 
-// TestOneServerInTwoRevisions compares recordings of one server, spoken to in
-// 2025-11-25 and in 2026-07-28. The one difference that is none of the revision's
-// is the client's: in the first it has told of changed roots meanwhile.
+// TestOneServerInTwoRevisions compares recordings of the same server in 2025-11-25 and in
+// 2026-07-28. The only difference that is not due to the revision is the client's: in the first
+// session it also sent a notification about changed roots.
 func TestOneServerInTwoRevisions(t *testing.T) {
 	all := corpus(t, "real-demo")
 	for _, side := range [][2]string{{"real-demo-2025-11-25", "real-demo-2026-07-28"}, {"real-demo-2026-07-28", "real-demo-2025-11-25"}} {
@@ -144,7 +143,7 @@ func TestOneServerInTwoRevisions(t *testing.T) {
 				t.Errorf("%s, %s: %s %s %s", side[0], d.Method, d.Class, d.Path, d.What)
 			}
 			if d.Class == Expected && (d.Reason == "" || d.Page == "" && d.Path != "$.revision") {
-				t.Errorf("%s is expected, and nothing says why", d.Path)
+				t.Errorf("%s is expected without a reason", d.Path)
 			}
 		}
 		if r.Counts[Expected] < 20 || r.Same+r.Alike != r.Calls-1 {
@@ -153,8 +152,8 @@ func TestOneServerInTwoRevisions(t *testing.T) {
 	}
 }
 
-// TestBrokenSessions compares each pair of a healthy and a broken session of the
-// corpus both ways.
+// TestBrokenSessions compares each pair of a healthy and a broken session of the corpus, in both
+// directions.
 func TestBrokenSessions(t *testing.T) {
 	all := corpus(t, "")
 	n := 0
@@ -175,8 +174,7 @@ func TestBrokenSessions(t *testing.T) {
 	}
 }
 
-// FuzzSessions compares any two conversations: nothing breaks, and each is the
-// same as itself.
+// FuzzSessions compares any two conversations: nothing panics, and each equals itself.
 func FuzzSessions(f *testing.F) {
 	for _, name := range []string{"2026-07-28-chains-broken", "2025-11-25-tasks-broken", "2025-03-26-batch-broken", "dialect-002-cancel-broken", "2026-07-28-listen-healthy"} {
 		var b strings.Builder
@@ -192,17 +190,17 @@ func FuzzSessions(f *testing.F) {
 		a, b := conversed(x), conversed(y)
 		r := compare(t, a, a, Options{})
 		if len(r.Differences) > 0 {
-			t.Errorf("a session differs from itself: %s", told(r))
+			t.Errorf("a session differs from itself: %s", reportLines(r))
 		}
 		forth, back := compare(t, a, b, Options{}), compare(t, b, a, Options{})
 		if (len(forth.Differences) == 0) != (len(back.Differences) == 0) {
-			t.Errorf("forth:\n%s\nback:\n%s", told(forth), told(back))
+			t.Errorf("forth:\n%s\nback:\n%s", reportLines(forth), reportLines(back))
 		}
 		compare(t, a, b, Options{Baselines: []*Session{recorded("b", b)}})
 	})
 }
 
-// conversed makes frames of lines: those that begin with > are the client's.
+// conversed returns lines as frames: those that begin with > are from the client.
 func conversed(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		lane := tap.ToClient

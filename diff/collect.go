@@ -16,7 +16,7 @@ type collector struct {
 	r     *Report
 	opt   *Options
 	noise *noise
-	// index has the indexes in Report.Differences, by identity.
+	// index has indexes in Report.Differences, by identity.
 	index  map[uint64]int
 	kept   [Classes]int
 	groups map[uint64]*Group
@@ -62,7 +62,7 @@ func (c *collector) found(f *finding) {
 	}
 }
 
-// identity is equal for findings that are reported as one difference.
+// identity returns the same value for findings that are reported as one difference.
 func (f *finding) identity() uint64 {
 	h := jsontree.Mix(uint64(f.class)<<16|uint64(f.kind)<<8|uint64(f.at.in), jsontree.HashString(f.reason))
 	if f.same {
@@ -77,7 +77,7 @@ func (f *finding) identity() uint64 {
 	return jsontree.Mix(jsontree.Mix(h, f.a.Hash()), f.b.Hash()+uint64(f.to))
 }
 
-// repeat counts another finding of the difference.
+// repeat counts another occurrence of the difference.
 func (d *Difference) repeat(f *finding) {
 	d.Times++
 	if len(d.Also) < MaxAlso {
@@ -98,7 +98,7 @@ func topRefs(p *pair) (a, b session.Ref) {
 	return p.refs()
 }
 
-// difference converts a finding.
+// difference converts a finding to a Difference.
 func (f *finding) difference() Difference {
 	call := f.at.call()
 	d := Difference{
@@ -132,7 +132,7 @@ func (f *finding) difference() Difference {
 }
 
 const (
-	// rowText is the length from which on texts are compared by lines.
+	// rowText is the minimum length of texts that are compared line by line.
 	rowText = 60
 	// rowsAround and maxRows are arguments of jsontree.Lines.
 	rowsAround = 2
@@ -161,10 +161,10 @@ func (c *collector) group(u *call) *Group {
 	return g
 }
 
-// calls counts the pairs of calls after the comparison.
+// calls counts the pairs of calls. It is called after the comparison.
 func (c *collector) calls(pairs []*pair) {
 	for _, p := range pairs {
-		if p.elsewhere {
+		if p.nested {
 			continue
 		}
 		g := c.group(p.one())
@@ -197,9 +197,9 @@ func (c *collector) times(t *timing) {
 	}
 }
 
-// Limits of the calls side by side.
+// Limits of the side-by-side list of calls.
 const (
-	// DefaultRows is a reasonable value of [Options.Rows].
+	// DefaultRows is a reasonable value for [Options.Rows].
 	DefaultRows = 5000
 	// MaxInRow is the maximum number of differences that a [CallRow] lists.
 	MaxInRow = 50
@@ -208,51 +208,50 @@ const (
 	foldFrom = 4
 )
 
-// A CallRow is a call of both sides, or of one, in a list of the calls side by
-// side.
+// A CallRow is a row in the side-by-side list of calls: a call on both sides, or on one.
 type CallRow struct {
-	// A and B are the call on each side, nil where there is none.
+	// A and B are the call on each side, nil for none.
 	A *CallSide `json:"a,omitempty"`
 	B *CallSide `json:"b,omitempty"`
-	// Same is the number of calls without a difference that the row stands for. If it is
+	// Same is the number of calls without a difference that are folded into this row. If it is
 	// not 0, nothing else is set.
 	Same uint64 `json:"folded,omitempty"`
-	// Class is the name of the highest class of a difference, "" if there is none.
+	// Class is the name of the highest class of difference, "" for none.
 	Class string `json:"class"`
-	// Differences are indexes in [Report.Differences], at most [MaxInRow]. A difference
+	// Differences are indexes in [Report.Differences], at most [MaxInRow] of them. A difference
 	// that occurs in several calls is listed in each.
 	Differences []int `json:"differences,omitempty"`
 }
 
 // A CallSide is a call on one side of a [CallRow].
 type CallSide struct {
-	// Ref names its first request, Lane is the name of the request's lane.
+	// Ref is its first request, Lane the name of the request's lane.
 	Ref  session.Ref `json:"ref"`
 	Lane string      `json:"lane"`
-	// Method and Subject are as in [Difference], Status is the name of a
+	// Method and Subject are as in [Difference]. Status is the name of a
 	// [session.CallStatus].
 	Method  string `json:"method"`
 	Subject string `json:"subject"`
 	Status  string `json:"status"`
-	// At is the time of the request since the start of the recording. Took is the
-	// duration of the call, without the time in which the responding side waited for the
-	// other; 0 if there was no response.
+	// At is the time of the request since the start of the recording. Took is the duration of
+	// the call, excluding the time in which the responding side waited for the other; 0 if there
+	// was no response.
 	At   time.Duration `json:"at_ns"`
 	Took time.Duration `json:"took_ns"`
 }
 
-// rows lists the calls side by side. If there are more than most, consecutive equal calls
-// are folded into one row. It returns the number of calls left out.
+// rows lists the calls side by side. If there are more than most, consecutive equal calls are
+// folded into one row. left is the number of calls that were omitted.
 func rows(pairs []*pair, most int) (all []CallRow, left uint64) {
 	for i := 0; i < len(pairs); i++ {
 		n := 0
 		if len(pairs) > most {
-			for i+n < len(pairs) && !pairs[i+n].differs && !pairs[i+n].elsewhere {
+			for i+n < len(pairs) && !pairs[i+n].differs && !pairs[i+n].nested {
 				n++
 			}
 		}
 		switch {
-		case pairs[i].elsewhere:
+		case pairs[i].nested:
 		case len(all) == most:
 			left++
 		case n >= foldFrom:
@@ -284,8 +283,8 @@ func (u *call) sided() *CallSide {
 	return s
 }
 
-// excerpt returns a value as JSON without white space between tokens, cut at MaxExcerpt
-// bytes, and its full length.
+// excerpt returns a value as JSON without white space between tokens, cut to MaxExcerpt bytes,
+// and the full length of the value.
 func excerpt(v jsontree.Value) (text string, size int) {
 	raw, inString := v.Raw(), false
 	var out []byte
@@ -303,12 +302,12 @@ func excerpt(v jsontree.Value) (text string, size int) {
 		return string(out), len(raw)
 	}
 	out = out[:MaxExcerpt]
-	for range utf8.UTFMax - 1 { // leave no part of a character
+	for range utf8.UTFMax - 1 { // drop a partial character
 		if r, n := utf8.DecodeLastRune(out); r == utf8.RuneError && n == 1 {
 			out = out[:len(out)-1]
 		}
 	}
-	for k := 1; k <= len(`\u12345`) && k <= len(out); k++ { // leave no part of an escape
+	for k := 1; k <= len(`\u12345`) && k <= len(out); k++ { // drop a partial escape
 		if out[len(out)-k] == '\\' {
 			out = out[:len(out)-k]
 			break

@@ -15,7 +15,7 @@ import (
 
 const sessions = "../testdata/sessions"
 
-// corpus are the transcripts of the corpus whose names have a part.
+// corpus returns the transcripts of the corpus whose names contain part.
 func corpus(t testing.TB, part string) map[string][]tap.Frame {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(sessions, "*.txtar"))
@@ -41,7 +41,7 @@ func corpus(t testing.TB, part string) map[string][]tap.Frame {
 	return all
 }
 
-// A reader gives the frames of a recording to a Session.
+// A reader adds the frames of a recording to a Session.
 type reader struct {
 	*Session
 	tracker session.Tracker
@@ -63,7 +63,7 @@ func (r *reader) end() *Session {
 	return r.Session
 }
 
-// recorded makes a session of frames.
+// recorded returns a session built from frames.
 func recorded(name string, frames []tap.Frame) *Session {
 	at := map[uint64]int{}
 	s := reader{Session: NewSession(name, func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil })}
@@ -74,8 +74,8 @@ func recorded(name string, frames []tap.Frame) *Session {
 	return s.end()
 }
 
-// told lists the differences of a report, one per line.
-func told(r *Report) string {
+// reportLines lists the differences of a report, one per line.
+func reportLines(r *Report) string {
 	var b strings.Builder
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -99,7 +99,7 @@ func TestEachSessionIsTheSameAsItself(t *testing.T) {
 	for name, frames := range corpus(t, "") {
 		r := compare(t, frames, frames, Options{})
 		if len(r.Differences) > 0 {
-			t.Errorf("%s:\n%s", name, told(r))
+			t.Errorf("%s:\n%s", name, reportLines(r))
 		}
 		if r.Same != r.Calls || !strings.HasPrefix(r.Summary, "No differences") {
 			t.Errorf("%s: %d of %d calls are the same: %s", name, r.Same, r.Calls, r.Summary)
@@ -107,9 +107,9 @@ func TestEachSessionIsTheSameAsItself(t *testing.T) {
 	}
 }
 
-// What a resumed stream sends once more is not counted once more: the time that the
-// client took for the server's request is taken from the call once.
-func TestReplaysDoNotCount(t *testing.T) {
+// Messages that a resumed stream repeats are not counted twice: the time that the client took for
+// the server request is subtracted from the call once.
+func TestReplaysAreIgnored(t *testing.T) {
 	data, err := os.ReadFile("../testdata/http/resumed.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestReplaysDoNotCount(t *testing.T) {
 	var calls []string
 	for _, u := range recorded("resumed", frames).calls {
 		if calls = append(calls, u.method); u.name == "slow" && (u.own != 10*time.Millisecond || len(u.asked) != 1) {
-			t.Errorf("%s took %v of its own and asked %d times, want 10ms and once", u.name, u.own, len(u.asked))
+			t.Errorf("%s took %v itself and has %d nested calls, want 10ms and 1", u.name, u.own, len(u.asked))
 		}
 	}
 	if want := "[tools/call ping ping ping]"; fmt.Sprint(calls) != want {
@@ -138,6 +138,6 @@ func TestReplaysDoNotCount(t *testing.T) {
 		t.Error("the recording repeats nothing")
 	}
 	if r := compare(t, frames, once, Options{}); len(r.Differences) > 0 {
-		t.Errorf("against a session that repeats nothing:\n%s", told(r))
+		t.Errorf("against a session that repeats nothing:\n%s", reportLines(r))
 	}
 }

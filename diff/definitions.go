@@ -7,14 +7,14 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A listing is a kind of list: the member of the result that has it, the key of its
-// elements, and the word for an element. UnreadA and unreadB report that a side has more
-// pages, which the client did not read.
+// A listing is a kind of list: the member of the result that contains it, the key of its
+// elements, and the noun for an element. unreadA and unreadB report that a side has more pages
+// that the client did not read.
 type listing struct {
 	member, key, thing string
 	unreadA, unreadB   bool
-	// openA and openB report that what else a side has cannot be known: its client read pages,
-	// but not all. Skipped counts the elements that are not compared for that.
+	// openA and openB report that the rest of a list is unknown, because the client read only
+	// some of its pages. skipped counts the elements that are not compared for that reason.
 	openA, openB bool
 	skipped      *int
 }
@@ -36,7 +36,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 	}
 	path := jsontree.Path{jsontree.To(w.part.String())}
 	switch {
-	case p.a.broken != nil || p.b.broken != nil: // what is on later pages is unknown
+	case p.a.broken != nil || p.b.broken != nil: // later pages are unknown
 		e.compareBroken(p)
 		n := min(len(as), len(bs))
 		as, bs = as[:n], bs[:n]
@@ -47,7 +47,7 @@ func (e *engine) comparePages(w *where, p *pair) {
 	e.compareLists(w, l, path, as, bs)
 }
 
-// compareBroken compares how the last pages failed that were asked for.
+// compareBroken compares how the last requested pages failed.
 func (e *engine) compareBroken(p *pair) {
 	var a, b payload
 	f := &finding{class: Behaviour, kind: Changed, what: "no longer fails"}
@@ -82,8 +82,8 @@ func (e *engine) pages(u *call) (all []jsontree.Value) {
 	return all
 }
 
-// compareLists compares the results of two lists, each in one or more pages: the elements
-// by key, the other members of the first page.
+// compareLists compares two lists, each in one or more pages: the elements by key, and the other
+// members of the first pages.
 func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	if as[0].Kind() == jsontree.Object && bs[0].Kind() == jsontree.Object {
 		w.usual = e.usual(as[0], bs[0])
@@ -115,7 +115,7 @@ func (e *engine) compareLists(w *where, l listing, path jsontree.Path, as, bs []
 	}
 }
 
-// unread reports whether a list has more pages, which the client did not read.
+// unread reports whether a list has more pages that the client did not read.
 func unread(pages []jsontree.Value) bool {
 	return pages[len(pages)-1].Get("nextCursor").Kind() == jsontree.String
 }
@@ -123,7 +123,7 @@ func unread(pages []jsontree.Value) bool {
 // reportOpen reports a list that a client did not read to its end.
 func (e *engine) reportOpen(w *where, l *listing, path jsontree.Path) {
 	if w.p != nil && (w.p.a.broken != nil || w.p.b.broken != nil) {
-		return // it could not
+		return // the client could not read further
 	}
 	f := &finding{class: Behaviour, kind: Changed, path: path, what: "the second client did not read the list to its end"}
 	switch {
@@ -140,7 +140,7 @@ func (e *engine) reportOpen(w *where, l *listing, path jsontree.Path) {
 	e.report(&of, f)
 }
 
-// compareOddPages compares pages without a list that has elements, in order.
+// compareOddPages compares, in order, pages of which some have no readable list.
 func (e *engine) compareOddPages(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	whole := func(v jsontree.Value) bool { return v.Kind() != jsontree.Object || v.Opaque() }
 	for i := range max(len(as), len(bs)) {
@@ -159,7 +159,7 @@ func (e *engine) compareOddPages(w *where, l listing, path jsontree.Path, as, bs
 	}
 }
 
-// shapes reports a list that is a bare array on one side, and in an object on the other.
+// shapes reports a list that is a bare array on one side and inside an object on the other.
 func (e *engine) shapes(w *where, path jsontree.Path, a, b jsontree.Value) {
 	if a.Kind() == b.Kind() {
 		return
@@ -190,7 +190,7 @@ func (l *listing) of(page jsontree.Value) jsontree.Value {
 	return page
 }
 
-// odd reports whether a page has no list, or an opaque one.
+// odd reports whether a page has no list or an opaque one.
 func odd(pages []jsontree.Value, l listing) bool {
 	return slices.ContainsFunc(pages, func(p jsontree.Value) bool { return l.of(p).Kind() != jsontree.Array || l.of(p).Opaque() })
 }
@@ -230,7 +230,7 @@ func (e *engine) compareKeyed(w *where, l listing, at jsontree.Path, as, bs []js
 	}
 }
 
-// oneDefinition reports an element of one list only.
+// oneDefinition reports an element that only one list has.
 func (e *engine) oneDefinition(w *where, l listing, path jsontree.Path, x, y jsontree.Value) {
 	if x.Exists() && l.openB || !x.Exists() && l.openA {
 		*l.skipped++

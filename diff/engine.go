@@ -69,16 +69,16 @@ type engine struct {
 	// revA and revB are the revisions; cross reports that they are of different eras.
 	revA, revB jsonrpc.Revision
 	cross      bool
-	// looseA and looseB are the notes that belong to no call, loose those without a
+	// looseA and looseB are the notes that belong to no call, loose those of them without a
 	// counterpart.
 	looseA, looseB []note
 	loose          *pair
 	crossed        map[*pair]*pair // see crossedAnswers
-	shared         uint64          // the first session's frame of the last call that both have
-	// wanted are the notifications that the client of 2026-07-28 subscribes to, if the
+	shared         uint64          // the last call that both sessions have: its frame in the first
+	// subscribed are the notifications that the client of 2026-07-28 subscribes to, if the
 	// sessions are of different eras.
-	wanted map[string]bool
-	err    error
+	subscribed map[string]bool
+	err        error
 }
 
 // A finding is one occurrence of a difference.
@@ -86,16 +86,16 @@ type finding struct {
 	class Class
 	kind  Kind
 	at    *where
-	// path and the values are those of a jsontree.Change. Path is valid during the call
-	// of found.
+	// path and the values are those of a jsontree.Change. path is valid only during the
+	// call of found.
 	path     jsontree.Path
 	a, b     jsontree.Value
 	to       int    // the new index of a moved element
 	old, new string // values that are not JSON
 	// what, reason and page are as in Difference.
 	what, reason, page string
-	// same folds findings with different values into one, names reports that what names
-	// its subject.
+	// same reports that findings with different values are folded into one, names that what
+	// names its subject.
 	same, names bool
 	slow        *slowness // the durations of a slower or faster call
 }
@@ -109,15 +109,15 @@ type where struct {
 	method, message string
 	by              tap.Lane
 	refA, refB      session.Ref
-	because         string // the reason of differences without another
+	because         string // the reason for differences that have no other
 	of              topic
-	usual           map[string]bool // members of _meta that do not count
-	// anyForm reports that the form of an elicitation is the default: {} is the same as
+	usual           map[string]bool // members of _meta that are ignored
+	// anyForm reports that form is the default mode of elicitation: {} is the same as
 	// {"form":{}} (2025-11-25 client/elicitation).
 	anyForm bool
 }
 
-// A topic is the kind of a compared value for classify.
+// A topic is the kind of a compared value, for classify.
 type topic uint8
 
 const (
@@ -126,7 +126,7 @@ const (
 	ofDefinition       // a tool, prompt or resource
 )
 
-// call returns the outermost call, a zero one for the session as a whole.
+// call returns the outermost call, or the zero call for the session as a whole.
 func (w *where) call() call {
 	if w.p == nil {
 		return call{}
@@ -202,7 +202,7 @@ func (e *engine) run() ([]*pair, error) {
 	return pairs, e.err
 }
 
-// over reports whether the comparison must end.
+// over reports whether the comparison must stop.
 func (e *engine) over() bool {
 	if e.err == nil && e.opt.Check != nil {
 		e.err = e.opt.Check()
@@ -210,8 +210,8 @@ func (e *engine) over() bool {
 	return e.err != nil
 }
 
-// withoutPings leaves out pings that succeeded, except as many as failed on the other
-// side: the number of pings depends on timing, but not whether they succeed.
+// withoutPings omits successful pings, because their number depends on timing. It keeps one for
+// each ping that failed on the other side, because success does not depend on timing.
 func withoutPings(as, bs []*call) (restA, restB []*call) {
 	less := func(calls, others []*call) (rest []*call) {
 		var keep [tap.Lanes]int
@@ -298,8 +298,8 @@ func (e *engine) report(w *where, f *finding) {
 	e.found(f)
 }
 
-// usual returns the members of _meta of two messages that have their first values in both
-// sessions, or are absent.
+// usual returns the members of _meta that have, in both messages, their first value in the
+// session or are absent.
 func (e *engine) usual(a, b jsontree.Value) map[string]bool {
 	first := func(s *Session, name string, v jsontree.Value) bool { return !v.Exists() || s.first[name] == v.Hash() }
 	all := map[string]bool{}
@@ -309,8 +309,8 @@ func (e *engine) usual(a, b jsontree.Value) map[string]bool {
 	return all
 }
 
-// each calls visit with the members of two objects: those of the first, in order, then those
-// of the second alone. One may be absent. Equal members are visited only if same is set.
+// each calls visit for the members of two objects: first those of a, in order, then those that
+// only b has. Either object may be absent. Equal members are visited only if same is set.
 func each(a, b jsontree.Value, same bool, visit func(name string, x, y jsontree.Value)) {
 	inB := make(map[string]jsontree.Value, b.Len())
 	for name, m := range b.All() {
@@ -338,7 +338,7 @@ func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// change classifies and reports a change, unless it does not count.
+// change classifies and reports a change, unless the change is ignored.
 func (e *engine) change(w *where, c *jsontree.Change) {
 	if never(w, c) || e.open(w, c) {
 		return
@@ -374,12 +374,12 @@ func repeated(c *jsontree.Change) string {
 		return "once"
 	}
 	if times(c.A) == times(c.B) {
-		return "the name occurs " + times(c.A) + " in its object, and another value stands before the last one"
+		return "the name occurs " + times(c.A) + " in its object, and another value precedes the last one"
 	}
 	return "the name occurs " + times(c.B) + " in its object instead of " + times(c.A)
 }
 
-// never reports whether a change is of a member that never counts.
+// never reports whether a change concerns a member that is always ignored.
 func never(w *where, c *jsontree.Change) bool {
 	if len(c.Path) < 2 {
 		return false
@@ -398,8 +398,8 @@ func never(w *where, c *jsontree.Change) bool {
 	return false
 }
 
-// open compares the members of params, a result or _meta one by one if the other side has
-// none, as there are rules for single members. It reports whether it did.
+// open compares the members of params, a result or _meta individually if the other side lacks
+// the whole object, because there are rules for single members. It reports whether it did.
 func (e *engine) open(w *where, c *jsontree.Change) bool {
 	v, n := c.A, len(c.Path)
 	if !v.Exists() {

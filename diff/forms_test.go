@@ -34,12 +34,12 @@ func TestBatchesAreUnrolled(t *testing.T) {
 		single[i].Seq = uint64(i + 1)
 	}
 	if r := compare(t, frames, single, Options{}); batches == 0 || len(r.Differences) > 0 {
-		t.Errorf("%d batches:\n%s", batches, told(r))
+		t.Errorf("%d batches:\n%s", batches, reportLines(r))
 	}
 }
 
-// TestFormsOfTransport compares a session on stdio with the same one over HTTP,
-// whose answers come as bodies or as events.
+// TestFormsOfTransport compares a session on stdio with the same session over HTTP, with responses
+// as bodies and as events.
 func TestFormsOfTransport(t *testing.T) {
 	for name, frames := range corpus(t, "-healthy") {
 		http := slices.Clone(frames)
@@ -55,21 +55,21 @@ func TestFormsOfTransport(t *testing.T) {
 			}
 		}
 		if r := compare(t, frames, http, Options{}); len(r.Differences) > 0 {
-			t.Errorf("%s:\n%s", name, told(r))
+			t.Errorf("%s:\n%s", name, reportLines(r))
 		}
 	}
 }
 
-// answeredWith is a session of one call with a result.
+// answeredWith returns a session with one call that has the given result.
 func answeredWith(result string) []tap.Frame {
 	lines := fmt.Sprintf("%s\n%s\n",
 		`>{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}`, `<{"jsonrpc":"2.0","id":1,"result":`+result+`}`)
 	return conversed(lines)
 }
 
-// TestResultsThatAreTooLargeToBeTakenApart compares results of which some values
-// were read as opaque, see jsontree.MaxNodes: that they differ must still be reported.
-func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
+// TestOpaqueResults compares results with values that were read as opaque (see jsontree.MaxNodes):
+// differences in them must still be reported.
+func TestOpaqueResults(t *testing.T) {
 	const text = `{"_meta":{"m":{"x":1}},"content":[{"text":"c"}],"tools":[{"name":"a","inputSchema":{"properties":{"p":{"type":"string"}}},"annotations":{"z":{"k":2}}}]}`
 	for _, c := range [][2]string{
 		{text, strings.Replace(text, `"x":1`, `"x":2`, 1)}, {text, strings.Replace(text, `"string"`, `"number"`, 1)},
@@ -96,8 +96,8 @@ func TestResultsThatAreTooLargeToBeTakenApart(t *testing.T) {
 	}
 }
 
-// TestDeepResults has a change at each of many levels, which must not cost the
-// square of their number.
+// TestDeepResults has a change at each of many levels. The time must not be quadratic in their
+// number.
 func TestDeepResults(t *testing.T) {
 	const levels = 4000
 	deep := func(leaf string) string {
@@ -116,7 +116,7 @@ func TestDeepResults(t *testing.T) {
 	}
 }
 
-// TestManyQuestionsAtOnce answers more than are kept.
+// TestManyQuestionsAtOnce answers more requests than are kept.
 func TestManyQuestionsAtOnce(t *testing.T) {
 	var ask, reply strings.Builder
 	for i := range 5000 {
@@ -128,7 +128,7 @@ func TestManyQuestionsAtOnce(t *testing.T) {
 	lines, _ := parseTruth(text)
 	a := play(t, 'a', lines)
 	if r := compare(t, a, a, Options{}); len(r.Differences) > 0 {
-		t.Error(told(r))
+		t.Error(reportLines(r))
 	}
 }
 

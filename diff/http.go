@@ -20,14 +20,15 @@ type headers map[string]bool
 // maxHeaders is the maximum number of headers.
 const maxHeaders = 64
 
-// A traffic describes the exchanges of one kind that have no request of the client, such
-// as those of a notification or a stream. It has the first exchange of each status.
+// A traffic describes the exchanges of one kind that carry no client request, such as those of a
+// notification or a stream. It has the first exchange with each status.
 type traffic map[int]session.Ref
 
-// maxTraffic is the maximum number of kinds of exchanges, and of statuses.
+// maxTraffic is the maximum number of kinds of exchanges, and of statuses per kind.
 const maxTraffic = 64
 
-// refusal returns the status with which all exchanges were refused, 0 if there is none or several.
+// refusal returns the status with which all exchanges were refused, 0 if there is no such single
+// status.
 func (t traffic) refusal() int {
 	for status := range t {
 		if len(t) == 1 && status >= 400 {
@@ -40,7 +41,7 @@ func (t traffic) refusal() int {
 // An exchange is an HTTP exchange that is open.
 type exchange struct {
 	calls []*call
-	kind  string // of one without a call; "" does not count
+	kind  string // the kind if it has no call; "" if it is not compared
 }
 
 // event adds an event of the tap.
@@ -72,11 +73,11 @@ func (s *Session) event(entry *session.Entry) {
 	}
 }
 
-// firstSignal is the first status by which shells and containers say that a signal ended a
-// program, which is what its client sent.
+// firstSignal is the first exit status with which shells and containers report that a signal
+// ended a program. Such a signal is attributed to the client.
 const firstSignal = 128
 
-// exitedWith notes how the server exited to which the client sent no signal.
+// exitedWith records how a server exited to which the client sent no signal.
 func (s *Session) exitedWith(f *tap.Frame, e *tap.Event) {
 	how := "after " + e.Signal
 	if e.Code != nil && e.Signal == "" && *e.Code >= 0 && *e.Code < firstSignal {
@@ -88,8 +89,8 @@ func (s *Session) exitedWith(f *tap.Frame, e *tap.Event) {
 	}
 }
 
-// compareExits reports a server that failed when it exited, where the first did not. A mock of a
-// server that failed exits with 0.
+// compareExits reports a server that exited with a failure status on the second side only. The
+// reverse is not reported: a mock of a server that failed exits with 0.
 func (e *engine) compareExits() {
 	if e.a.exited == (session.Ref{}) || e.b.exited == (session.Ref{}) || e.a.exit != 0 || e.b.exit == 0 || e.opt.Marked {
 		return
@@ -112,7 +113,7 @@ func (s *Session) exchange(number uint64) *exchange {
 // resumes is the kind of an exchange that resumes a stream.
 const resumes = "the GET that resumes a stream"
 
-// mediaType returns the media type of a body, "none" if the head does not name one.
+// mediaType returns the media type of a body, "none" if the head has none.
 func mediaType(fields [][2]string) string {
 	for _, f := range fields {
 		if strings.EqualFold(f[0], "Content-Type") {
@@ -123,7 +124,7 @@ func mediaType(fields [][2]string) string {
 	return "none"
 }
 
-// streamKind returns the kind of an exchange without a message of the client.
+// streamKind returns the kind of an exchange without a client message.
 func streamKind(e *tap.Event) string {
 	switch e.Method {
 	case "GET":
@@ -212,10 +213,9 @@ func (e *engine) unanswered(w *where, p *pair) {
 	}
 }
 
-// goodbye reports whether a response is the result of a subscription on HTTP after the
-// client's last request. The client ends a subscription by closing the stream, and whether
-// the server still sends a result depends on timing (2026-07-28
-// basic/patterns/subscriptions).
+// goodbye reports whether a response is the result of a subscription over HTTP after the client's
+// last request. The client ends a subscription by closing the stream. Whether the server still
+// sends a result depends on timing (2026-07-28 basic/patterns/subscriptions).
 func (e *engine) goodbye(answered *call, p *pair) bool {
 	s := e.a
 	if answered == p.b {
@@ -225,7 +225,7 @@ func (e *engine) goodbye(answered *call, p *pair) bool {
 		(p.a.exchange != 0 || p.b.exchange != 0) && answered.answer.ref().Seq > s.asked
 }
 
-// ending describes how a call without a response ended, "" if it is unknown.
+// ending describes how a call without a response ended, "" if this is unknown.
 func (u *call) ending() string {
 	switch {
 	case u.refused:
@@ -241,10 +241,10 @@ func (u *call) ending() string {
 	return ""
 }
 
-// lostOtherwise reports a call without a response that ended in different ways. If both
-// were refused, compareHTTP compares the statuses; a cancellation is reported by
+// endedDifferently reports a call without a response on both sides that ended in different ways.
+// If both were refused, compareHTTP compares the statuses. Cancellations are reported by
 // compareCancel.
-func (e *engine) lostOtherwise(w *where, p *pair) {
+func (e *engine) endedDifferently(w *where, p *pair) {
 	old, now := p.a.ending(), p.b.ending()
 	if p.a.refused == p.b.refused || old == "cancelled" || now == "cancelled" {
 		return
@@ -253,13 +253,13 @@ func (e *engine) lostOtherwise(w *where, p *pair) {
 	e.report(w, &finding{class: Behaviour, kind: Changed, path: statusPath, what: cmp.Or(now, none) + " instead of " + cmp.Or(old, none)})
 }
 
-// statusPath is the path of differences of the HTTP status.
+// statusPath is the path for differences in the HTTP status.
 var statusPath = jsontree.Path{jsontree.To("http"), jsontree.To("status")}
 
-// compareHTTP compares the HTTP statuses of the responses, if both sides have one.
+// compareHTTP compares the HTTP statuses of the responses if both sides have one.
 func (e *engine) compareHTTP(p *pair) {
 	a, b := p.a.http, p.b.http
-	if a == 0 || b == 0 || p.a.elsewhere || p.b.elsewhere || p.a.answered() != p.b.answered() {
+	if a == 0 || b == 0 || p.a.otherExchange || p.b.otherExchange || p.a.answered() != p.b.answered() {
 		return
 	}
 	e.compareMedia(p)
@@ -269,13 +269,13 @@ func (e *engine) compareHTTP(p *pair) {
 	f := &finding{class: Behaviour, kind: Changed, path: statusPath,
 		what: "the HTTP status is " + strconv.Itoa(b) + " instead of " + strconv.Itoa(a)}
 	if e.cross && p.a.answerKind == jsonrpc.ErrorResponse && p.b.answerKind == jsonrpc.ErrorResponse {
-		f.expected("2026-07-28 gives errors a status of their own", pageHTTP)
+		f.expected("in 2026-07-28 errors have their own HTTP status", pageHTTP)
 	}
 	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
-// compareMedia compares the media types of the bodies with the responses. A client must support
-// both that a server may choose (2025-11-25 basic/transports).
+// compareMedia compares the media types of the bodies that contain the responses. A client must
+// support both media types that a server may choose (2025-11-25 basic/transports).
 func (e *engine) compareMedia(p *pair) {
 	supported := func(media string) bool { return media == "application/json" || media == "text/event-stream" }
 	a, b := p.a.media, p.b.media
@@ -290,9 +290,9 @@ func (e *engine) compareMedia(p *pair) {
 	e.report(p.of(InResponse, tap.ToClient, p.a.answer.ref(), p.b.answer.ref()), f)
 }
 
-// compareTraffic compares the refusals of exchanges without a call, of the kinds that both
-// sides have. The number of such exchanges depends on timing. A client must support a
-// server that has no stream of its own and ends no sessions (2025-11-25 basic/transports).
+// compareTraffic compares the refusals of exchanges without a call, for the kinds that both sides
+// have. The number of such exchanges depends on timing. A 405 is not breaking, because a client
+// must support a server without a GET stream or a DELETE (2025-11-25 basic/transports).
 func (e *engine) compareTraffic() {
 	refused := func(kind Kind, what, format string, t, other traffic) {
 		for _, status := range slices.Sorted(maps.Keys(t)) {
@@ -325,7 +325,7 @@ func (e *engine) compareTraffic() {
 	}
 }
 
-// compareHeaders compares the header fields of the protocol, if both sides have some.
+// compareHeaders compares the MCP header fields if both sides have some.
 func (e *engine) compareHeaders() {
 	a, b := e.a.headers, e.b.headers
 	if len(a) == 0 || len(b) == 0 {

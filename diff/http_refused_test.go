@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// exchanged writes a session over HTTP, an exchange a line: what the client sends,
-// and what becomes of it, a status with a body or without, "broken" or "left".
+// exchanged writes a session over HTTP, one exchange per line: what the client sends and the
+// outcome, which is a status with or without a body, "broken" or "left".
 //
 //	POST {…} 200 {…}
 //	GET 405
@@ -53,8 +53,8 @@ func exchanged(t *testing.T, rev string, lines ...string) []tap.Frame {
 	return c.frames
 }
 
-// TestRefusedOverHTTP compares what only HTTP shows: statuses without a message, and
-// exchanges that end with none.
+// TestRefusedOverHTTP compares what only HTTP has: statuses without a message, and exchanges that
+// end without a status.
 func TestRefusedOverHTTP(t *testing.T) {
 	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}} `
 	const modern = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}} `
@@ -73,7 +73,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		{"broken off with both", modern + "broken", modern + "broken", "", ""},
 		{"refused instead of cut off", modern + "broken", modern + "500", "behaviour changed response $.http.status | refused with HTTP 500 instead of cut off", "behaviour changed response $.http.status | cut off instead of refused with HTTP 500"},
 		{"the client left", modern + complete, modern + "left", "behaviour removed response $.result | cancelled without a response; behaviour added call | now cancelled", "behaviour added response $.result | has a response; behaviour removed call | no longer cancelled"},
-		{"no stream any more", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 405"},
+		{"no longer a stream", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 405"},
 		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 401"},
 		{"one of two streams", "GET 200|GET 405", "GET 405|GET 200", "", ""},
 		{"a stream on one side", "GET 405", call + works, "behaviour added call $.params | only the second session has it", "behaviour removed call $.params | only the first session has it"},
@@ -97,15 +97,15 @@ func TestRefusedOverHTTP(t *testing.T) {
 				want := strings.Split(x.want, "; ")
 				slices.Sort(want)
 				if strings.Join(got, "; ") != strings.Join(want, "; ") {
-					t.Errorf("%s: told %q, want %q", way, got, want)
+					t.Errorf("%s: got %q, want %q", way, got, want)
 				}
 			}
 		})
 	}
 }
 
-// TestLeftOrCancelled: to close the stream on HTTP is to cancel, as a notification is
-// on pipes (2026-07-28 basic/transports/streamable-http).
+// TestLeftOrCancelled: closing the stream over HTTP cancels a call, as a notification does on pipes
+// (2026-07-28 basic/transports/streamable-http).
 func TestLeftOrCancelled(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
 	web := exchanged(t, "2026-07-28", "POST "+call+" left")
@@ -116,16 +116,16 @@ func TestLeftOrCancelled(t *testing.T) {
 	} {
 		pipe = append(pipe, tap.Frame{Seq: uint64(i + 1), Lane: tap.ToServer + tap.Lane(i/2), Raw: []byte(raw), Size: int64(len(raw))})
 	}
-	silent := pipe[:2] // whether the server answers all the same is chance
+	silent := pipe[:2] // whether the server still responds depends on timing
 	for _, side := range [][2][]tap.Frame{{web, pipe}, {pipe, web}, {web, silent}, {silent, web}} {
 		if r := compare(t, side[0], side[1], Options{}); r.AtLeast(Behaviour) > 0 {
-			t.Errorf("told:\n%s", told(r))
+			t.Errorf("got:\n%s", reportLines(r))
 		}
 	}
 }
 
-// TestLostAnswer: an answer that the client did not get, as its body broke off, is none,
-// though the recording has it.
+// TestLostAnswer: an answer that the client did not get because the body was cut off counts as
+// missing, even if the recording has it.
 func TestLostAnswer(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-06-18
@@ -140,12 +140,12 @@ func TestLostAnswer(t *testing.T) {
 	}
 	r := compare(t, a, b, Options{Lost: lost})
 	if got := verdicts(r); !slices.Equal(got, []string{"breaking removed response $.result | no response"}) || r.Differences[0].Reason != "unexpected EOF" {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 }
 
-// TestLost: what a server that is gone did not answer is breaking, whether it was
-// asked or not, and why is said with it.
+// TestLost: calls that a server did not answer because it was gone are breaking, whether they were
+// sent or not, and the reason is given.
 func TestLost(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-06-18
@@ -173,7 +173,7 @@ func TestLost(t *testing.T) {
 		"behaviour removed call | not sent", // it had no answer
 	}
 	if got := verdicts(r); !slices.Equal(got, want) {
-		t.Errorf("told %q", got)
+		t.Errorf("got %q", got)
 	}
 	if d := r.Differences[0]; d.Reason != "the server ended with status 3" || d.By != "server" {
 		t.Errorf("%+v", d)
@@ -188,7 +188,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestExitStatus: a server that fails when it ends is reported, unless a signal may have
+// TestExitStatus: a server that exits with a failure status is reported, unless a signal may have
 // ended it.
 func TestExitStatus(t *testing.T) {
 	lines, _ := parseTruth(`
@@ -216,12 +216,13 @@ func TestExitStatus(t *testing.T) {
 		{[]string{well}, nil, nil},
 	} {
 		if got := verdicts(compare(t, ended(c.a...), ended(c.b...), Options{})); !slices.Equal(got, c.want) {
-			t.Errorf("%v, %v: told %q", c.a, c.b, got)
+			t.Errorf("%v, %v: got %q", c.a, c.b, got)
 		}
 	}
 }
 
-// TestServerDies: what a client did not send because the server had exited is not its fault.
+// TestServerDies: a request that was not sent because the server had exited is not the client's
+// fault.
 func TestServerDies(t *testing.T) {
 	died := func(exit string) []tap.Frame {
 		lines, _ := parseTruth(`
@@ -248,12 +249,12 @@ func TestServerDies(t *testing.T) {
 		want := map[string]string{"early": "only the first session has it ", "g": "no response " + how, "h": "not sent " + how}
 		for _, d := range compare(t, play(t, 'a', whole), died(exit), Options{}).Differences {
 			if got := d.What + " " + d.Reason; got != want[d.Subject] {
-				t.Errorf("%s, %s: told %q, want %q", exit, d.Subject, got, want[d.Subject])
+				t.Errorf("%s, %s: got %q, want %q", exit, d.Subject, got, want[d.Subject])
 			}
 			delete(want, d.Subject)
 		}
 		if len(want) > 0 {
-			t.Errorf("%s: not told: %v", exit, want)
+			t.Errorf("%s: not reported: %v", exit, want)
 		}
 	}
 	left := died(`{"event":"eof","lane":"to_server"}`)
@@ -261,7 +262,7 @@ func TestServerDies(t *testing.T) {
 	left = append(left, tap.Frame{Seq: uint64(len(left) + 1), Lane: tap.Lifecycle, Raw: exit, Size: int64(len(exit))})
 	for _, d := range compare(t, play(t, 'a', whole), left, Options{}).Differences {
 		if d.Reason != "" {
-			t.Errorf("the client left first: %s %s (%s)", d.Subject, d.What, d.Reason)
+			t.Errorf("after the client left: %s %s (%s)", d.Subject, d.What, d.Reason)
 		}
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A carrier writes a session as it crosses HTTP: each request of the client is an
-// exchange, answered with a body or with events; what is not within one comes on
-// the stream of a GET, if there is one.
+// A carrier writes a session as recorded over HTTP: each client request is an exchange, answered
+// with a body or with events; other messages come on the stream of a GET, if there is one.
 type carrier struct {
 	events bool // answers come as events
 	stream bool // there is a GET
@@ -81,10 +80,10 @@ func event(id int, body []byte) []byte {
 	return fmt.Appendf(nil, ": comment\nid: %d\nretry: %d\ndata: %s\n\n", id, id*10, body)
 }
 
-// TestWhatCarriesASessionDoesNotCount holds what PROTOCOL.md 11 leaves out of HTTP:
-// events or a body, comments, ids of events and retry, the order and case of
-// header fields, dates, lengths, codings and session ids.
-func TestWhatCarriesASessionDoesNotCount(t *testing.T) {
+// TestHTTPDetailsAreIgnored checks that details of HTTP are ignored: events or a body, comments,
+// event ids and retry, the order and case of header fields, dates, lengths, codings and session
+// ids.
+func TestHTTPDetailsAreIgnored(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2025-11-25
 		> tools/list
@@ -104,22 +103,22 @@ func TestWhatCarriesASessionDoesNotCount(t *testing.T) {
 	for x, a := range forms {
 		for y, b := range forms {
 			if r := compare(t, a, b, Options{}); len(r.Differences) > 0 {
-				t.Errorf("%s and %s:\n%s", x, y, told(r))
+				t.Errorf("%s and %s:\n%s", x, y, reportLines(r))
 			}
 		}
 	}
-	// And what differs still does.
+	// Real differences are still found.
 	other := play(t, 'a', append([]string{}, append(lines[:len(lines)-1:len(lines)-1], `<! {"code":-32601,"message":"no such tool"}`)...))
 	for name, a := range forms {
 		r := compare(t, a, (&carrier{events: true, header: two}).carry(other), Options{})
 		if len(r.Differences) != 1 || r.Differences[0].Path != "$.error.code" {
-			t.Errorf("%s, with another code:\n%s", name, told(r))
+			t.Errorf("%s, with another code:\n%s", name, reportLines(r))
 		}
 	}
 }
 
-// TestStreamAndListen compares subscriptions whose news come on a GET stream with
-// one of 2026-07-28 (PROTOCOL.md 11).
+// TestStreamAndListen compares subscriptions whose notifications come on a GET stream with one of
+// 2026-07-28.
 func TestStreamAndListen(t *testing.T) {
 	lines, _ := parseTruth(`
 		arev 2025-11-25
@@ -136,15 +135,15 @@ func TestStreamAndListen(t *testing.T) {
 	b := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'b', lines))
 	for _, side := range [][2][]tap.Frame{{a, b}, {b, a}} {
 		r := compare(t, side[0], side[1], Options{})
-		if worst, _ := r.Worst(); worst != Expected || !strings.Contains(told(r), "subscriptions/listen") {
-			t.Errorf("told:\n%s", told(r))
+		if worst, _ := r.Worst(); worst != Expected || !strings.Contains(reportLines(r), "subscriptions/listen") {
+			t.Errorf("got:\n%s", reportLines(r))
 		}
 	}
 }
 
-// TestLeavingASubscription compares a client that hangs up with one that cancels
-// and gets a last answer, which is not a difference between HTTP and pipes when it asks
-// for nothing more. In the middle of a session it is one.
+// TestLeavingASubscription compares a client that hangs up with one that cancels and gets a final
+// response. Between HTTP and pipes this is not a difference if the client sends no further requests.
+// In the middle of a session it is one.
 func TestLeavingASubscription(t *testing.T) {
 	const listen = `
 		rev 2026-07-28
@@ -176,7 +175,7 @@ func TestLeavingASubscription(t *testing.T) {
 		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
 		r := compare(t, web, append(cancelled, rest...), Options{})
 		if got := r.AtLeast(Behaviour) == 0; got != same {
-			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
+			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, reportLines(r))
 		}
 	}
 }
@@ -194,13 +193,13 @@ func TestStatusOfAnUnknownMethod(t *testing.T) {
 			found = found || d.Path == "$.http.status" && d.Class == c.class
 		}
 		if !found {
-			t.Errorf("%s and %s:\n%s", c.a, c.b, told(r))
+			t.Errorf("%s and %s:\n%s", c.a, c.b, reportLines(r))
 		}
 	}
 }
 
-// TestStatusOfTheLastLeg has a chain whose second request is answered with another
-// status: that of the exchange in which the answer came.
+// TestStatusOfTheLastLeg has a chain whose second request gets another status. The status of a call
+// is that of the exchange with the final response.
 func TestStatusOfTheLastLeg(t *testing.T) {
 	lines, _ := parseTruth(`
 		rev 2026-07-28
@@ -211,12 +210,12 @@ func TestStatusOfTheLastLeg(t *testing.T) {
 	frames := play(t, 'a', lines)
 	r := compare(t, (&carrier{}).carry(frames), (&carrier{status: map[uint64]int{2: 400}}).carry(frames), Options{})
 	if len(r.Differences) != 1 || r.Differences[0].Path != "$.http.status" || !strings.Contains(r.Differences[0].What, "400 instead of 200") {
-		t.Errorf("told:\n%s", told(r))
+		t.Errorf("got:\n%s", reportLines(r))
 	}
 }
 
-// TestRequestBeforeItsSessionIsKnown has a request of the server on a stream that does
-// not name its session, which a later request on the same connection does.
+// TestRequestBeforeItsSessionIsKnown has a server request on a stream that does not name its
+// session. A later request on the same connection names it.
 func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
 	side := func(late bool) []tap.Frame {
 		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 9}
@@ -229,7 +228,7 @@ func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
 			c.event(exchange, tap.Event{Name: tap.EventResponse, Status: 202})
 			c.event(exchange, tap.Event{Name: tap.EventEnd, By: "server"})
 		}
-		// The client says who it is on the connection of the stream, before the stream or after the request on it.
+		// The client names itself on the connection of the stream, before the stream or after the request on it.
 		named := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 		opens := func() {
 			head(12, "POST")
@@ -270,12 +269,12 @@ func TestRequestBeforeItsSessionIsKnown(t *testing.T) {
 		a, b := read(side(late[0])), read(side(late[1]))
 		r, err := Compare(a, b, Options{})
 		if err != nil || len(r.Differences) > 0 {
-			t.Errorf("late %v: %v\n%s", late, err, told(r))
+			t.Errorf("late %v: %v\n%s", late, err, reportLines(r))
 		}
 	}
 }
 
-// TestMediaType: a body of a type that clients refuse is not a response for them.
+// TestMediaType: a response body with a media type that clients refuse is reported.
 func TestMediaType(t *testing.T) {
 	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}`
 	side := func(media string) []tap.Frame {
@@ -301,7 +300,7 @@ func TestMediaType(t *testing.T) {
 	} {
 		r := compare(t, side(c.a), side(c.b), Options{})
 		if n := len(r.Differences); (n > 0) != (c.want > 0) || n > 0 && r.Differences[0].Class != c.want {
-			t.Errorf("%q and %q:\n%s", c.a, c.b, told(r))
+			t.Errorf("%q and %q:\n%s", c.a, c.b, reportLines(r))
 		}
 	}
 }
@@ -310,12 +309,12 @@ func TestMediaType(t *testing.T) {
 func TestRefusedOtherwise(t *testing.T) {
 	r := compare(t, exchanged(t, "2025-11-25", "GET 405"), exchanged(t, "2025-11-25", "GET 404"), Options{})
 	if len(r.Differences) != 1 || r.Differences[0].Class != Behaviour || !strings.Contains(r.Differences[0].What, "refused with HTTP 404 instead of 405") {
-		t.Errorf("told:\n%s", told(r))
+		t.Errorf("got:\n%s", reportLines(r))
 	}
 }
 
-// TestResumedStreams: the event store of the TypeScript SDK sends the empty event at the
-// start of a stream again as {}, which is not a message.
+// TestResumedStreams: the event store of the TypeScript SDK repeats the empty event at the start of a
+// stream as {}, which is not a message.
 func TestResumedStreams(t *testing.T) {
 	side := func(text string) []tap.Frame {
 		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 7}
@@ -328,7 +327,7 @@ func TestResumedStreams(t *testing.T) {
 	}
 	for text, want := range map[string]int{"{}": 0, "{}x": 1} {
 		if r := compare(t, side(""), side(text), Options{}); len(r.Differences) != want {
-			t.Errorf("%s:\n%s", text, told(r))
+			t.Errorf("%s:\n%s", text, reportLines(r))
 		}
 	}
 }

@@ -32,8 +32,9 @@ func (r Rule) Matched() bool { return r.matched != nil && *r.matched }
 //	@timestamps
 //	tools/call now: @durations
 //
-// The path includes everything below it. A method or name of * matches any. The path may be
-// the name of a preset, see [Presets], which excludes texts that differ only in such parts.
+// A path includes everything below it. A method or name of * matches any. Instead of a path, the
+// rule may have a preset (see [Presets]), which excludes texts and numbers that differ only in
+// values of that kind.
 func ParseRule(text string) (Rule, error) {
 	r := Rule{matched: new(bool)}
 	path := text
@@ -42,12 +43,12 @@ func ParseRule(text string) (Rule, error) {
 		r.method, r.name, _ = strings.Cut(strings.TrimSpace(head), " ")
 		r.name = strings.TrimSpace(r.name)
 		if r.method == "" {
-			return r, fmt.Errorf("%q: there is no method before the colon", text)
+			return r, fmt.Errorf("%q: no method before the colon", text)
 		}
 	}
 	if name, ok := strings.CutPrefix(path, "@"); ok {
 		if r.preset = presetNamed(name); r.preset == nil {
-			return r, fmt.Errorf("there is no preset %q (there are %s)", path, strings.Join(Presets(), ", "))
+			return r, fmt.Errorf("unknown preset %q (want %s)", path, strings.Join(Presets(), ", "))
 		}
 		return r, nil
 	}
@@ -58,7 +59,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// cutColon cuts a text at the last colon before the first bracket. URIs have colons too.
+// cutColon cuts a text at the last colon before the first bracket, since URIs contain colons.
 func cutColon(text string) (before, after string, ok bool) {
 	end := len(text)
 	if i := strings.IndexByte(text, '['); i >= 0 {
@@ -71,8 +72,8 @@ func cutColon(text string) (before, after string, ok bool) {
 	return text[:i], text[i+1:], true
 }
 
-// ignored reports whether a rule excludes a finding. The presets are applied in a fixed
-// order, as a match of one may contain a match of another.
+// ignored reports whether a rule excludes a finding. Presets are applied in a fixed order,
+// because a match of one may contain a match of another.
 func ignored(rules []Rule, f *finding) bool {
 	var but [presetCount]*preset
 	some, out := false, false
@@ -104,22 +105,22 @@ func (r *Rule) about(f *finding) bool {
 
 func fits(want, is string) bool { return want == "" || want == "*" || want == is }
 
-// A preset matches a kind of volatile values.
+// A preset matches one kind of volatile values.
 type preset struct {
-	order  int // its index in presets
-	name   string
-	stands string              // the replacement of a match
-	looks  string              // the regular expression of a match in a text
-	text   *regexp.Regexp      // looks, compiled if the preset is used
-	number func(s string) bool // matches a number; nil if none does
+	order       int // its index in presets
+	name        string
+	replacement string              // replaces a match
+	pattern     string              // the regular expression for matches in a text
+	text        *regexp.Regexp      // pattern, compiled if the preset is used
+	number      func(s string) bool // matches a number; nil if no number matches
 }
 
 const presetCount = 3
 
 var presets = [presetCount]preset{
 	{
-		order: 0, name: "timestamps", stands: "\x00t",
-		looks: `\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
+		order: 0, name: "timestamps", replacement: "\x00t",
+		pattern: `\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?)?` +
 			`|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*(?: \d{1,2})?(?: \d{4})?` +
 			`(?: [0-2]?\d:[0-5]\d:[0-5]\d)?(?: (?:GMT|UTC|[A-Z]{3,4}|[+-]\d{4}))?(?: \d{4})?` +
 			`|\b[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d+)?(?: ?[AaPp][Mm])?` +
@@ -127,16 +128,16 @@ var presets = [presetCount]preset{
 		number: isEpoch,
 	},
 	{
-		order: 1, name: "uuids", stands: "\x00u",
-		looks: `(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`,
+		order: 1, name: "uuids", replacement: "\x00u",
+		pattern: `(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`,
 	},
 	{
-		order: 2, name: "durations", stands: "\x00d",
-		looks: `\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`,
+		order: 2, name: "durations", replacement: "\x00d",
+		pattern: `\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds?|milliseconds?|minutes?|min|m|h|hours?)\b(?: ?\d+(?:\.\d+)? ?(?:ms|s|m|sec)\b)*`,
 	},
 }
 
-// Presets returns the names of the presets, which [ParseRule] accepts instead of a path.
+// Presets returns the names of the presets that [ParseRule] accepts instead of a path.
 func Presets() []string {
 	var names []string
 	for _, p := range presets {
@@ -145,8 +146,8 @@ func Presets() []string {
 	return names
 }
 
-// Suggest returns the presets that would exclude all differences of class [Behaviour], none
-// if there are others.
+// Suggest returns the presets that together would exclude all differences of class [Behaviour].
+// It returns nil if presets cannot exclude all of them.
 func (r *Report) Suggest() (names []string) {
 	if r.Counts[Behaviour] == 0 || r.Left[Behaviour] > 0 {
 		return nil
@@ -176,7 +177,7 @@ func (r *Report) Suggest() (names []string) {
 // fewestFirst are the sets of presets as bits, the smallest first.
 var fewestFirst = [...]int{1, 2, 4, 3, 5, 6, 7}
 
-// presets returns the names of the fewest of all presets that would exclude a difference, nil
+// presets returns the names of the smallest set of presets that would exclude a difference, nil
 // for none.
 func (d *Difference) presets(all *[presetCount]*preset) []string {
 	a, errA := jsontree.Parse([]byte(d.Old))
@@ -203,7 +204,7 @@ func (d *Difference) presets(all *[presetCount]*preset) []string {
 func presetNamed(name string) *preset {
 	for _, p := range presets {
 		if p.name == name {
-			p.text = regexp.MustCompile(p.looks)
+			p.text = regexp.MustCompile(p.pattern)
 			return &p
 		}
 	}
@@ -220,7 +221,7 @@ func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
 		switch {
 		case p == nil:
 		case a.Kind() == jsontree.String:
-			x, y = p.text.ReplaceAllLiteralString(x, p.stands), p.text.ReplaceAllLiteralString(y, p.stands)
+			x, y = p.text.ReplaceAllLiteralString(x, p.replacement), p.text.ReplaceAllLiteralString(y, p.replacement)
 		case p.number != nil && p.number(string(a.Raw())) && p.number(string(b.Raw())):
 			return true
 		}
@@ -228,7 +229,7 @@ func sameBut(but *[presetCount]*preset, a, b jsontree.Value) bool {
 	return a.Kind() == jsontree.String && x == y
 }
 
-// isEpoch reports whether a number may be a Unix time from 2001 to 2033 in seconds,
+// isEpoch reports whether a number may be a Unix time between 2001 and 2033 in seconds,
 // milliseconds, microseconds or nanoseconds.
 func isEpoch(s string) bool {
 	whole, _, _ := strings.Cut(s, ".")

@@ -10,8 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// An excerpt is a value without the white space around its parts, and no longer than
-// MaxExcerpt, with no half of a character or an escape at its end.
+// An excerpt is a value without white space between tokens. It has at most MaxExcerpt bytes, and
+// does not end within a character or an escape.
 func TestExcerpts(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{`{ "a" : [ 1 ,  "b c\" d" ] }`, `{"a":[1,"b c\" d"]}`},
@@ -32,7 +32,7 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-// The usual time of a call is a range of all that the baselines took.
+// The usual duration of a call is the range of the durations in all baselines.
 func TestUsualTimes(t *testing.T) {
 	took := func(all ...time.Duration) *timing {
 		g := &timedGroup{key: 7}
@@ -55,18 +55,18 @@ func TestUsualTimes(t *testing.T) {
 	}
 }
 
-// A header field that is new is whose it is.
-func TestWhoseHeaderFieldIsNew(t *testing.T) {
+// A new header field is attributed to the side that sends it.
+func TestNewHeaderField(t *testing.T) {
 	side := func(of string) []tap.Frame {
 		c := &carrier{frames: exchanged(t, "2025-11-25"), last: 9}
-		said, answered := [][2]string{{"Mcp-Old", "1"}}, [][2]string{{"Mcp-Old", "1"}}
+		sent, answered := [][2]string{{"Mcp-Old", "1"}}, [][2]string{{"Mcp-Old", "1"}}
 		switch of {
 		case "request":
-			said = append(said, [2]string{"Mcp-New", "1"})
+			sent = append(sent, [2]string{"Mcp-New", "1"})
 		case "response":
 			answered = append(answered, [2]string{"Mcp-New", "1"})
 		}
-		c.event(9, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: said})
+		c.event(9, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: sent})
 		c.event(9, tap.Event{Name: tap.EventResponse, Status: 200, Header: answered})
 		c.event(9, tap.Event{Name: tap.EventEnd, By: "server"})
 		return c.frames
@@ -79,7 +79,7 @@ func TestWhoseHeaderFieldIsNew(t *testing.T) {
 	}
 }
 
-// Behind the colon of a rule there may be a blank, and need not be.
+// The blank after the colon of a rule is optional.
 func TestRulesWithoutABlank(t *testing.T) {
 	text := "\nrev 2025-11-25\n> tools/call {\"name\":\"now\"}\na< {\"content\":[],\"structuredContent\":{\"at\":1}}\nb< {\"content\":[],\"structuredContent\":{\"at\":2}}"
 	for written, ignored := range map[string]uint64{
@@ -92,13 +92,13 @@ func TestRulesWithoutABlank(t *testing.T) {
 		}
 		r, _ := compareScript(t, text, Options{Ignore: []Rule{rule}})
 		if r.Ignored != ignored || len(r.Differences) != 1-int(ignored) {
-			t.Errorf("%s: %d ignored\n%s", written, r.Ignored, told(r))
+			t.Errorf("%s: %d ignored\n%s", written, r.Ignored, reportLines(r))
 		}
 	}
 }
 
-// Of notes that all changed, the first is compared with the first and so on.
-func TestNotesThatAllChanged(t *testing.T) {
+// If all notes changed, they are compared in order.
+func TestChangedNotes(t *testing.T) {
 	r, _ := compareScript(t, `
 		rev 2025-11-25
 		> tools/call {"name":"f","_meta":{"progressToken":1}}
@@ -116,6 +116,6 @@ func TestNotesThatAllChanged(t *testing.T) {
 		}
 	}
 	if changed != 2 {
-		t.Errorf("%d changed\n%s", changed, told(r))
+		t.Errorf("%d changed\n%s", changed, reportLines(r))
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestMemoryDoesNotGrowWithWhatIsSaid reads sessions of few calls that say much:
-// what stays is little, and so is what a comparison needs beyond one call.
-func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
+// TestMemoryDoesNotGrowWithContent reads sessions with few large calls: little is kept, and a
+// comparison needs little more than one call.
+func TestMemoryDoesNotGrowWithContent(t *testing.T) {
 	const calls, size = 40, 1 << 20
 	frame := func(seq uint64, last byte) tap.Frame {
 		raw := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"f","arguments":{"n":%d}}}`, seq/2, seq/2)
@@ -35,14 +35,14 @@ func TestMemoryDoesNotGrowWithWhatIsSaid(t *testing.T) {
 	before := heap()
 	a, b := read('a'), read('b')
 	if grown := heap() - before; grown > 8*size {
-		t.Errorf("two sessions of %d MB hold %d KB", calls, grown>>10)
+		t.Errorf("two sessions of %d MB take %d KB", calls, grown>>10)
 	}
 	r, err := Compare(a, b, Options{})
 	if err != nil || len(r.Differences) != 1 || r.Differences[0].Times != calls || len(r.Differences[0].Rows) == 0 {
 		t.Fatalf("%v, %d differences", err, len(r.Differences))
 	}
 	if grown := heap() - before; grown > 16*size {
-		t.Errorf("a report of one difference holds %d KB", grown>>10)
+		t.Errorf("a report with one difference takes %d KB", grown>>10)
 	}
 	runtime.KeepAlive(a)
 	runtime.KeepAlive(b)
@@ -55,8 +55,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestFlood reads sessions whose servers write what is not a message without end: the
-// same flood is not a difference, another one is, and what is kept of it is bounded.
+// TestFlood reads sessions whose servers write very many invalid frames: the same frames are not a
+// difference, others are, and the number kept is bounded.
 func TestFlood(t *testing.T) {
 	read := func(lines int, last string) *Session {
 		frame := func(seq uint64) tap.Frame {
@@ -75,7 +75,7 @@ func TestFlood(t *testing.T) {
 	}
 	const many = 3 * maxInvalid
 	if n := len(read(many, "y\n").loose); n != maxInvalid {
-		t.Errorf("%d frames are kept", n)
+		t.Errorf("kept %d frames", n)
 	}
 	for last, same := range map[string]bool{"y\n": true, "n\n": false} {
 		r, err := Compare(read(many, "y\n"), read(many, last), Options{})

@@ -15,7 +15,7 @@ import (
 // message adds a message.
 func (s *Session) message(a *arrived) {
 	if a.p.Role == session.RoleReplay {
-		return // what a server sends again depends on when the stream broke
+		return // what a server repeats depends on when the stream broke
 	}
 	if a.p.Call == a.p.Message {
 		s.begin(a)
@@ -51,7 +51,7 @@ func (s *Session) message(a *arrived) {
 func (s *Session) begin(a *arrived) {
 	p := a.p
 	u := &call{
-		ref: p.Message, lane: p.Lane, method: s.word(p.Method), subject: s.word(jsonrpc.Subject(*a.m)), at: p.At,
+		ref: p.Message, lane: p.Lane, method: s.intern(p.Method), subject: s.intern(jsonrpc.Subject(*a.m)), at: p.At,
 		exchange: p.Exchange, marked: a.marked,
 	}
 	var v jsontree.Value
@@ -65,7 +65,7 @@ func (s *Session) begin(a *arrived) {
 		s.early[string(a.m.ID)] = u
 	}
 	if u.lane == tap.ToServer {
-		s.asked, s.firstly = p.Message.Seq, cmp.Or(s.firstly, p.Message)
+		s.asked, s.firstRequest = p.Message.Seq, cmp.Or(s.firstRequest, p.Message)
 		s.open++
 	}
 	if parent := s.byRef[p.Parent]; parent != nil {
@@ -90,15 +90,15 @@ func (s *Session) carried(u *call) {
 // maxEarly is the maximum number of early requests of the server.
 const maxEarly = 1024
 
-// answersEarly adds the response to an early request of the server, and reports whether
-// the message is one.
+// answersEarly reports whether the message is the response to an early server request, and adds
+// it if so.
 func (s *Session) answersEarly(a *arrived) bool {
 	u := s.early[string(a.m.ID)]
 	if u == nil || a.p.Lane != tap.ToServer {
 		return false
 	}
 	delete(s.early, string(a.m.ID))
-	delete(s.byRef, u.ref) // for the tracker it has no response
+	delete(s.byRef, u.ref) // the tracker considers it unanswered
 	s.response(a, u)
 	u.status, u.end = session.CallDone, a.p.At
 	if a.m.Kind == jsonrpc.ErrorResponse {
@@ -108,13 +108,13 @@ func (s *Session) answersEarly(a *arrived) bool {
 	return true
 }
 
-// retry adds a further request of a call. It has the answers to what the server asked.
+// retry adds a further request of a call, which has the answers to requests of the server.
 func (s *Session) retry(a *arrived, u *call) {
 	u.exchange = a.p.Exchange
 	s.carried(u)
-	again, v := s.payload(a, params, u.method)
+	retry, v := s.payload(a, params, u.method)
 	if a.p.Method == u.method && len(u.retries) < session.MaxCallRefs { // not a poll of a task
-		u.retries = append(u.retries, again)
+		u.retries = append(u.retries, retry)
 	}
 	for key, answer := range v.Get("inputResponses").All() {
 		if q := u.openQuestion(key); q != nil {
@@ -160,7 +160,7 @@ func (s *Session) interim(a *arrived, u *call) {
 	}
 }
 
-// embedded adds the inputRequests in a result or a notification of a task. Polls of a task
+// embedded adds the inputRequests in a result or in a notification of a task. Polls of a task
 // repeat those without an answer.
 func (s *Session) embedded(a *arrived, u *call, v jsontree.Value, p part) {
 	for key, r := range v.Get("inputRequests").All() {
@@ -169,12 +169,12 @@ func (s *Session) embedded(a *arrived, u *call, v jsontree.Value, p part) {
 		}
 		v, err := jsontree.Parse(r.Raw())
 		if err == nil {
-			s.ask(a, u, s.word(bounded(v.Get("method").Text())), p, v.Get("params"), jsontree.To("inputRequests"), jsontree.To(key), jsontree.To("params"))
+			s.ask(a, u, s.intern(bounded(v.Get("method").Text())), p, v.Get("params"), jsontree.To("inputRequests"), jsontree.To(key), jsontree.To("params"))
 		}
 	}
 }
 
-// ask adds a request of the server that is embedded in a message, with its params.
+// ask adds a server request that is embedded in a message, with its params.
 func (s *Session) ask(a *arrived, u *call, method string, p part, v jsontree.Value, within ...jsontree.Step) {
 	q := &call{
 		ref: a.p.Message, lane: tap.ToClient, method: method, at: a.p.At, parent: u, embedded: true, marked: a.marked,
@@ -182,7 +182,7 @@ func (s *Session) ask(a *arrived, u *call, method string, p part, v jsontree.Val
 	}
 	q.request.there = v.Exists()
 	q.request.value, q.request.spelled = s.bare(params, method, v)
-	q.subject = s.word(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Raw()}))
+	q.subject = s.intern(jsonrpc.Subject(jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: v.Raw()}))
 	s.setKeys(q, v)
 	u.asked = append(u.asked, q)
 }
@@ -196,7 +196,7 @@ func (s *Session) response(a *arrived, u *call) {
 	var v jsontree.Value
 	u.answer, v = s.payload(a, p, u.method)
 	u.answerKind, u.code, u.failed = a.m.Kind, bounded(a.m.ErrorCode), a.m.IsError
-	u.elsewhere = a.p.Exchange != u.exchange
+	u.otherExchange = a.p.Exchange != u.exchange
 	if u.method != a.p.Method && a.p.Method == "tasks/get" {
 		s.taskEnded(a, u, result, v)
 	}
@@ -209,7 +209,7 @@ func (s *Session) response(a *arrived, u *call) {
 	}
 }
 
-// urlElicitation is the code of an error that sends the user to a page (2025-11-25
+// urlElicitation is the code of an error that refers the user to a web page (2025-11-25
 // client/elicitation).
 const urlElicitation = "-32042"
 
@@ -225,15 +225,15 @@ func (s *Session) elicitations(a *arrived, u *call, v jsontree.Value) {
 	}
 }
 
-// taskEnded adds the end of a task of the extension: its result or error is part of the
-// response to a poll or of a notification.
+// taskEnded adds the end of a task of the 2026-07-28 extension, whose result or error is part of
+// a poll response or of a notification.
 func (s *Session) taskEnded(a *arrived, u *call, p part, v jsontree.Value) {
 	name := "result"
 	if !v.Get(name).Exists() {
 		name = "error"
 	}
 	full, err := jsontree.Parse(v.Get(name).Raw())
-	if err != nil { // or there is neither
+	if err != nil { // also if there is neither
 		return
 	}
 	u.answer, u.answerKind = s.inside(a, p, full, jsontree.To(name)), jsonrpc.Response
@@ -248,7 +248,7 @@ func (s *Session) taskEnded(a *arrived, u *call, p part, v jsontree.Value) {
 // note adds any other message.
 func (s *Session) note(a *arrived, u *call) {
 	if u != nil && u.hungUp && a.p.Late && a.p.Lane == tap.ToClient {
-		return // what a server still sends depends on when it notices that its client hung up
+		return // it depends on when the server noticed that its client hung up
 	}
 	p := params
 	switch a.m.Kind {
@@ -257,12 +257,12 @@ func (s *Session) note(a *arrived, u *call) {
 	case jsonrpc.ErrorResponse:
 		p = fault
 	}
-	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.word(a.p.Method), late: a.p.Late, guess: a.p.Guess}
+	n := note{lane: a.p.Lane, kind: a.m.Kind, role: a.p.Role, method: s.intern(a.p.Method), late: a.p.Late, guess: a.p.Guess}
 	var v jsontree.Value
 	n.payload, v = s.payload(a, p, n.method)
 	invalid := a.m.Kind == jsonrpc.Invalid
 	if invalid && a.p.Exchange != 0 && s.exchange(a.p.Exchange).kind == resumes && string(bytes.TrimSpace(jsonrpc.Payload(a.f))) == "{}" {
-		return // so the event store of the TypeScript SDK sends the empty event again that began a stream
+		return // the event store of the TypeScript SDK repeats the empty event that began a stream
 	}
 	if a.p.Exchange != 0 && a.p.Lane == tap.ToServer && !invalid {
 		kind := "the POST of an answer"
@@ -285,7 +285,7 @@ func (s *Session) note(a *arrived, u *call) {
 	case p != params:
 		u.repeats = append(u.repeats, n)
 	case a.p.Method == "notifications/tasks/status" || a.p.Method == "notifications/tasks":
-		// How many of these there are depends on timing. What they ask for or bring counts.
+		// Their number depends on timing. Only the requests and results in them are compared.
 		s.embedded(a, u, v, params)
 		if !u.answered() {
 			s.taskEnded(a, u, params, v)
@@ -295,8 +295,8 @@ func (s *Session) note(a *arrived, u *call) {
 	}
 }
 
-// maxInvalid is the maximum number of invalid frames that are kept. The last represents
-// all further ones, as a server may write millions of them to its stdout.
+// maxInvalid is the maximum number of invalid frames that are kept. The last one represents all
+// further frames, because a server may write millions of them to its stdout.
 const maxInvalid = 10_000
 
 func (s *Session) addInvalid(n note) {
@@ -337,7 +337,7 @@ func (s *Session) settle(c *session.Call) {
 	}
 }
 
-// join joins calls that belong together, and removes the opening from the list.
+// join joins calls that belong together, and removes the opening from the list of calls.
 func (s *Session) join() {
 	s.opening.settle()
 	for _, u := range s.opening.handshakes() {
@@ -350,8 +350,8 @@ func (s *Session) join() {
 	s.calls = slices.DeleteFunc(s.calls, func(u *call) bool { return u.joined })
 }
 
-// joinPages joins the pages of a list, and the one that failed, if any. So cursors are checked
-// without being compared.
+// joinPages joins the pages of a list, including a page that failed. This checks cursors without
+// comparing them.
 func (s *Session) joinPages() {
 	waiting := map[uint64]*call{} // by method and next cursor
 	for _, u := range s.calls {
@@ -381,8 +381,8 @@ func (s *Session) joinPages() {
 	}
 }
 
-// joinElicited joins a call that failed with urlElicitation and the next call that asks for
-// the same. In 2026-07-28 the two are one call.
+// joinElicited joins a call that failed with urlElicitation and the next equal call. In
+// 2026-07-28 the two are one call.
 func (s *Session) joinElicited() {
 	waiting := map[uint64]*call{}
 	for _, u := range s.calls {
@@ -404,7 +404,7 @@ func (s *Session) joinElicited() {
 	}
 }
 
-// absorb adds what belongs to another call.
+// absorb adds the messages of another call to u.
 func (u *call) absorb(other *call) {
 	u.notes = append(u.notes, other.notes...)
 	u.repeats = append(u.repeats, other.repeats...)

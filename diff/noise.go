@@ -6,8 +6,8 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// A noise records the places at which recordings of the same version differ and, for texts,
-// the words.
+// A noise records the places at which recordings of the same version differ and, for texts, which
+// words differ.
 type noise struct {
 	places map[uint64]*noisy
 }
@@ -17,24 +17,24 @@ const maxNoise = 1 << 17
 
 // A noisy is a place at which baselines differ.
 type noisy struct {
-	// kinds are the kinds of values there.
+	// kinds are the kinds of values seen there.
 	kinds [jsontree.Object + 1]bool
-	// templates match the texts there.
+	// templates match the texts seen there.
 	templates []*template
 	// any reports that any text is noise.
 	any bool
 }
 
 const (
-	// maxTemplates is the maximum number of templates of a place.
+	// maxTemplates is the maximum number of templates for a place.
 	maxTemplates = 16
-	// maxTemplateText is the maximum length of a text that a template is made of.
+	// maxTemplateText is the maximum length of a text from which a template is made.
 	maxTemplateText = 64 << 10
 )
 
-// place returns the same value for findings at the same place in calls of the same tool,
-// prompt or resource. The elements of an array have the same place, and so do a value that
-// was added and one that was removed.
+// place returns the same value for findings at the same place in calls of the same tool, prompt
+// or resource. The elements of an array have the same place, and so do an added and a removed
+// value.
 func (f *finding) place() uint64 {
 	call := f.at.call()
 	h := jsontree.Mix(jsontree.HashString(call.method), jsontree.HashString(call.name))
@@ -46,7 +46,7 @@ func (f *finding) place() uint64 {
 	h = jsontree.Mix(h, uint64(kind))
 	for i, s := range f.path {
 		if len(f.path) > maxPlace && i >= maxPlace/2 && i < len(f.path)-maxPlace/2 {
-			continue // deep values may have a change at each level
+			continue // deep values may have changes at every level
 		}
 		switch s.Kind {
 		case jsontree.Element:
@@ -60,7 +60,7 @@ func (f *finding) place() uint64 {
 	return h
 }
 
-// maxPlace is the maximum number of steps that count.
+// maxPlace is the maximum number of steps of a path that place uses.
 const maxPlace = 64
 
 // learn adds a finding between the first session and a baseline.
@@ -113,10 +113,10 @@ func (n *noise) has(f *finding) bool {
 // A template matches texts: fixed parts with gaps between them.
 type template struct {
 	fixed []string
-	gaps  []int // the maximum number of words before each fixed part, and after the last
+	gaps  []int // the maximum numbers of words before each fixed part and after the last one
 }
 
-// gapSlack is the number of words that a gap may have beyond those seen.
+// gapSlack is the number of words that a gap may have in addition to those seen.
 const gapSlack = 2
 
 // learnTemplate returns a template that matches two texts, nil if they are too long.
@@ -173,8 +173,8 @@ func withinGap(s string, most int) bool {
 	return len(s) <= maxTemplateText && len(splitWords(s)) <= most
 }
 
-// splitWords splits a text at white space and delimiters such as quotes, brackets and
-// commas, which are words of their own.
+// splitWords splits a text at white space and delimiters such as quotes, brackets and commas,
+// which become separate words.
 func splitWords(s string) (all []string) {
 	from := 0
 	for i := range len(s) {

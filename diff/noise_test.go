@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// compareScript compares the sides a and b of a script, with c and d as
-// baselines if it has any lines of these.
+// compareScript compares the sides a and b of a script, with c and d as baselines if the script has
+// lines for them.
 func compareScript(t *testing.T, text string, opt Options) (*Report, []string) {
 	t.Helper()
 	lines, want := parseTruth(text)
@@ -39,7 +39,7 @@ func TestBaselinesShowWhatIsNoise(t *testing.T) {
 	for _, c := range cases {
 		r, want := compareScript(t, string(c.Data), Options{})
 		if got := verdicts(r); !verdictsFit(got, want) {
-			t.Errorf("%s:\n told %s\n want %s", c.Name, strings.Join(got, "; "), strings.Join(want, "; "))
+			t.Errorf("%s:\n  got %s\n want %s", c.Name, strings.Join(got, "; "), strings.Join(want, "; "))
 		} else if len(want) == 0 && r.Noise == 0 && !strings.Contains(c.Name, "slow") {
 			t.Errorf("%s: nothing was noise", c.Name)
 		}
@@ -67,14 +67,14 @@ func TestTemplates(t *testing.T) {
 	} {
 		tpl := learnTemplate(c.a, c.b)
 		if !tpl.fits(c.a) || !tpl.fits(c.b) {
-			t.Errorf("%q and %q do not fit what was learned of them: %+v", c.a, c.b, tpl)
+			t.Errorf("%q and %q do not match the template made from them: %+v", c.a, c.b, tpl)
 		}
 		if tpl.fits(c.text) != c.want {
 			t.Errorf("%q, %q: %q fits: %v", c.a, c.b, c.text, !c.want)
 		}
 	}
 	if learnTemplate(strings.Repeat("x", maxTemplateText+1), "y") != nil {
-		t.Error("a template of an endless text")
+		t.Error("a template was made from an endless text")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 		if strings.Join(left, " ") != strings.Join(c.left, " ") || int(r.Ignored) != len(all)-len(left) {
-			t.Errorf("%s: left are %v, want %v; %d ignored", c.rule, left, c.left, r.Ignored)
+			t.Errorf("%s: remaining %v, want %v; %d ignored", c.rule, left, c.left, r.Ignored)
 		}
 	}
 	for _, bad := range []string{"", "$", "$.", "$a", "$.a.", "$.a[", "result", "tools/call: result", "@nothing", ": $.a"} {
@@ -184,7 +184,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestSuggest: the fewest presets that leave no difference in behaviour.
+// TestSuggest: the smallest set of presets that leaves no difference in behaviour is suggested.
 func TestSuggest(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{`"at 10:00:01"`, `"at 10:00:02"`, "@timestamps"},
@@ -209,7 +209,7 @@ func TestRevisionIsNotVolatile(t *testing.T) {
 		return play(t, 'a', lines)
 	}
 	r := compare(t, side("2025-06-18"), side("2025-11-25"), Options{})
-	for i := range r.Differences { // as if the client had asked for the same
+	for i := range r.Differences { // as if the client had requested the same
 		r.Differences[i].Class = Behaviour
 	}
 	r.Counts[Behaviour] = uint64(len(r.Differences))
@@ -218,8 +218,8 @@ func TestRevisionIsNotVolatile(t *testing.T) {
 	}
 }
 
-// TestTextThatIsNoMessage: it is shown, and compared without the event that it came in.
-func TestTextThatIsNoMessage(t *testing.T) {
+// TestInvalidText: text that is not a message is shown, and compared without its event.
+func TestInvalidText(t *testing.T) {
 	lines, _ := parseTruth("rev 2025-06-18\n> tools/list\n< {\"tools\":[]}")
 	side := func(form tap.Form, raw string) []tap.Frame {
 		frames := play(t, 'a', lines)
@@ -256,7 +256,7 @@ func TestMarkedCallsOnly(t *testing.T) {
 	}
 	r, err := Compare(side(play(t, 'a', lines)), side(play(t, 'b', lines)), Options{Marked: true})
 	if err != nil || len(r.Differences) != 1 || r.Differences[0].Subject != "g" || r.Calls != 1 {
-		t.Errorf("%v, %d calls:\n%s", err, r.Calls, told(r))
+		t.Errorf("%v, %d calls:\n%s", err, r.Calls, reportLines(r))
 	}
 }
 
@@ -273,7 +273,7 @@ func TestThresholdsOfTime(t *testing.T) {
 		{Options{Slower: 70 * time.Millisecond, Ratio: 1.5}, false},
 	} {
 		if r := compare(t, a, b, c.opt); (len(r.Differences) > 0) != c.want {
-			t.Errorf("%v, %v: %s", c.opt.Slower, c.opt.Ratio, told(r))
+			t.Errorf("%v, %v: %s", c.opt.Slower, c.opt.Ratio, reportLines(r))
 		}
 	}
 }

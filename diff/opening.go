@@ -16,11 +16,11 @@ import (
 // An opening holds the messages in which client and server describe themselves.
 type opening struct {
 	initialize, discover *call
-	// tried is the latest initialize request, or else server/discover, with or without a
-	// response.
+	// tried is the latest initialize request, or else the first server/discover, with or
+	// without a response.
 	tried *call
-	// meta is the _meta of the client's first request with a version, serverInfo that of
-	// the first result (2026-07-28 basic/index).
+	// meta is the _meta of the client's first request with a protocol version, serverInfo the
+	// first one in a result (2026-07-28 basic/index).
 	meta, serverInfo payload
 	levels           map[string]*call // the first request with each logLevel in _meta
 }
@@ -62,7 +62,7 @@ func (o *opening) answered(s *Session, u *call, a *arrived, v jsontree.Value) {
 	}
 }
 
-// settle sets the opening of a session that was never opened.
+// settle sets the opening for a session that was never opened.
 func (o *opening) settle() {
 	switch {
 	case o.initialize != nil || o.discover != nil || o.tried == nil:
@@ -86,23 +86,23 @@ func (o *opening) ref() session.Ref {
 	return o.meta.ref()
 }
 
-// A document is the description of client and server, from a handshake or from
-// server/discover and the _meta of requests and results (2026-07-28 basic/versioning).
+// A document describes client and server. It comes from a handshake, or from server/discover and
+// the _meta of requests and results (2026-07-28 basic/versioning).
 type document [len(documentPaths)]documentMember
 
-// documentPaths lead to the members of a document.
+// documentPaths are the paths of the members of a document.
 var documentPaths = [...][2]string{
 	{"client", "info"}, {"client", "capabilities"},
 	{"server", "info"}, {"server", "capabilities"}, {"server", "instructions"}, {"server", "supportedVersions"},
 }
 
 type documentMember struct {
-	value jsontree.Value
-	ref   session.Ref // the message that has it
-	said  bool        // the message would have it
+	value  jsontree.Value
+	ref    session.Ref // the message that contains it
+	stated bool        // known; if the value is absent, the side has none
 }
 
-// greetingMembers are the members of a handshake and of server/discover that are in the
+// greetingMembers are the members of a handshake and of server/discover that are part of the
 // document.
 var greetingMembers = map[string]bool{
 	"protocolVersion": true, "mcpVersion": true, "capabilities": true, "clientCapabilities": true, "serverCapabilities": true,
@@ -139,7 +139,7 @@ func (e *engine) document(s *Session) document {
 	return d
 }
 
-// either returns the first of the members that exists.
+// either returns the first of the named members that exists.
 func either(v jsontree.Value, names ...string) jsontree.Value {
 	for _, name := range names {
 		if m := v.Get(name); m.Exists() {
@@ -160,7 +160,7 @@ func (e *engine) compareOpening() {
 	e.compareExits()
 	a, b := e.document(e.a), e.document(e.b)
 	for i, path := range documentPaths {
-		if x, y := a[i], b[i]; e.err == nil && x.said && y.said {
+		if x, y := a[i], b[i]; e.err == nil && x.stated && y.stated {
 			w := &where{in: InSession, part: result, by: tap.ToClient, refA: x.ref, refB: y.ref, of: ofGreeting}
 			if path[0] == "client" {
 				w.part, w.by = params, tap.ToServer
@@ -201,8 +201,8 @@ func (e *engine) compareRevisions() {
 	e.report(w, f)
 }
 
-// compareNames compares whether the sides of two handshakes name revisions that can be one, and
-// reports whether they differ in that.
+// compareNames compares whether the protocol versions in two handshakes look like revisions, and
+// reports whether the sessions differ in this respect.
 func (e *engine) compareNames() (differ bool) {
 	a, b := e.a.opening.initialize, e.b.opening.initialize
 	if a == nil || b == nil || e.cross || e.a.facts.Dialect != "" || e.b.facts.Dialect != "" {
@@ -235,17 +235,17 @@ func (e *engine) compareNames() (differ bool) {
 	return differ
 }
 
-// Interests are the notifications that a client requests, in the way of its era.
+// Interests are the notifications that a client requests, as its era does this.
 type interests struct {
 	levels, resources map[string]*call
 	listens           []*call
 	calls             []*call // the other calls
 }
 
-// equate compares the interests of clients of two eras, and returns the other calls.
+// equate compares the interests of two clients of different eras, and returns the other calls.
 // Notifications on a subscription are compared with unsolicited ones.
 func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
-	e.wanted = map[string]bool{}
+	e.subscribed = map[string]bool{}
 	a, b := e.interests(e.a, &e.looseA, as, bs), e.interests(e.b, &e.looseB, bs, as)
 	if e.opt.Marked || e.err != nil {
 		return a.calls, b.calls
@@ -278,9 +278,9 @@ func (e *engine) equate(as, bs []*call) (restA, restB []*call) {
 	return a.calls, b.calls
 }
 
-// interests splits the calls of a session into requests for notifications, unless the other
-// session uses the method too, and others. It adds the notifications on its subscriptions
-// to those that belong to no call.
+// interests splits the calls of a session into requests for notifications and other calls. Methods
+// that the other session uses too count as other calls. It adds the notifications on the
+// subscriptions of the session to those that belong to no call.
 func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *interests {
 	x := &interests{levels: map[string]*call{}, resources: map[string]*call{}}
 	modern := s.era() == jsonrpc.Modern
@@ -307,11 +307,11 @@ func (e *engine) interests(s *Session, loose *[]note, units, others []*call) *in
 			x.listens = append(x.listens, u)
 			for name, m := range v.Get("notifications").All() {
 				if kind, ok := strings.CutSuffix(name, "ListChanged"); ok && m.True() {
-					e.wanted["notifications/"+kind+"/list_changed"] = true
+					e.subscribed["notifications/"+kind+"/list_changed"] = true
 				}
 				for _, uri := range elements(m) {
 					add(x.resources, bounded(uri.Text()), u)
-					e.wanted["notifications/resources/updated "+uri.Text()] = true
+					e.subscribed["notifications/resources/updated "+uri.Text()] = true
 				}
 			}
 			for _, n := range u.notes {
@@ -335,8 +335,8 @@ func (u *call) interest() bool {
 	return false
 }
 
-// compareInterests compares interests of one kind. One describes an interest of one client
-// only, in a revision; "" is not reported.
+// compareInterests compares interests of one kind. one describes an interest that only the client
+// in the given revision has; "" means that it is not reported.
 func (e *engine) compareInterests(a, b map[string]*call, both finding, one func(key string, in jsonrpc.Revision) string) {
 	both.class, both.kind, both.same = Expected, Changed, true
 	keys := maps.Clone(a)
@@ -355,18 +355,18 @@ func (e *engine) compareInterests(a, b map[string]*call, both finding, one func(
 	}
 }
 
-// comesUnasked reports whether a notification is unsolicited up to 2025-11-25, and needs a
-// subscription later.
-func comesUnasked(method string) bool {
+// needsSubscription reports whether a notification requires a subscription in 2026-07-28. Earlier
+// it was unsolicited.
+func needsSubscription(method string) bool {
 	return strings.HasSuffix(method, "/list_changed") && method != "notifications/roots/list_changed" || method == "notifications/resources/updated"
 }
 
-// unwanted reports whether it is a notification that the client of 2026-07-28 did not
-// subscribe to.
-func (e *engine) unwanted(n *note, v jsontree.Value) bool {
+// unsubscribed reports whether n requires a subscription that the client of 2026-07-28 does not
+// have.
+func (e *engine) unsubscribed(n *note, v jsontree.Value) bool {
 	key := n.method
 	if key == "notifications/resources/updated" {
 		key += " " + v.Get("uri").Text()
 	}
-	return comesUnasked(n.method) && !e.wanted[key]
+	return needsSubscription(n.method) && !e.subscribed[key]
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A pair is a call of both sides, or of one.
+// A pair is a call on both sides, or on one.
 type pair struct {
 	a, b *call
-	// up is the pair that it is nested in, nil if none, asked are the pairs nested in it.
+	// up is the pair in which it is nested, nil for none. asked are the pairs nested in it.
 	up    *pair
 	asked []*pair
-	// rest are the notes of each side without a counterpart.
+	// rest are the notes on each side without a counterpart.
 	rest [2][]*note
-	// elsewhere reports that the call is nested in another one on the other side.
-	elsewhere bool
-	// opens reports that the calls open their sessions, see document.
+	// nested reports that the other side has this call nested in another one.
+	nested bool
+	// opens reports that the calls open their sessions; see document.
 	opens bool
-	// differs reports that there is a difference in it, worst is the highest class, and
+	// differs reports that there is a difference in it. worst is the highest class.
 	// differences are indexes in the report, if calls are listed.
 	differs     bool
 	worst       Class
@@ -46,10 +46,9 @@ func (p *pair) refs() (a, b session.Ref) {
 	return a, b
 }
 
-// alignCalls pairs calls: those that ask for the same, then those with the same tool,
-// prompt or resource, then those with the same method and arguments. Pairs are in the
-// order of the first list; calls of the second list alone follow the pair that precedes
-// them there.
+// alignCalls pairs calls: equal ones, then those of the same tool, prompt or resource, then those
+// with the same method and arguments. Pairs are in the order of the first list. Calls that only
+// the second list has follow the pair that precedes them there.
 func alignCalls(as, bs []*call) (pairs []*pair) {
 	x := aligner{as: as, bs: bs, toB: slices.Repeat([]int{-1}, len(as)), toA: slices.Repeat([]int{-1}, len(bs))}
 	x.by(func(u *call) (uint64, bool) { return u.key, true })
@@ -110,7 +109,7 @@ func (x *aligner) by(keyOf func(*call) (key uint64, ok bool)) {
 	}
 }
 
-// group pairs calls in order. If one side has more, the responses decide which are missing.
+// group pairs calls in order. If one side has more, the responses decide which are unpaired.
 func (x *aligner) group(a, b []int) {
 	var same []jsontree.Pair
 	if len(a) != len(b) {
@@ -144,16 +143,16 @@ type leftover struct {
 	at    *pair
 	note  *note
 	asked *call // nil for a note
-	guess bool  // the call that it belongs to is not certain
+	guess bool  // it is uncertain to which call it belongs
 	taken bool
 }
 
 // A pool holds the leftovers of both sides.
 type pool [2][]leftover
 
-// matchInside pairs the nested calls and the notes of calls. A leftover whose call is a
-// guess may have its counterpart in another call. Loose gets the notes as and bs, which
-// belong to no call.
+// matchInside pairs the nested calls and the notes of calls. A leftover whose call is a guess may
+// have its counterpart in another call. The notes as and bs, which belong to no call, are added
+// to loose.
 func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 	var x pool
 	for _, p := range pairs {
@@ -193,8 +192,8 @@ func matchInside(pairs []*pair, loose *pair, as, bs []note) {
 	}
 }
 
-// add pairs equal nested calls in a pair of calls, in order, and adds the rest. A request
-// of the server on one side only may be nested in a call on the other side.
+// add pairs equal nested calls of a pair of calls, in order, and adds the rest to the pool. A
+// server request on only one side may be nested in a call on the other side.
 func (x *pool) add(p *pair) {
 	if p.a == nil || p.b == nil {
 		if u := p.one(); u.parent == nil && u.lane == tap.ToClient {
@@ -228,7 +227,7 @@ func (x *pool) add(p *pair) {
 	}
 }
 
-// addNotes adds the surplus notes.
+// addNotes adds surplus notes to the pool.
 func (x *pool) addNotes(p *pair, as, bs []note) {
 	for side, notes := range surplus(as, bs) {
 		for _, n := range notes {
@@ -238,7 +237,7 @@ func (x *pool) addNotes(p *pair, as, bs []note) {
 	}
 }
 
-// match pairs leftovers of the same value if the call of one of them is a guess.
+// match pairs leftovers with the same value if the call of one of them is a guess.
 func (x *pool) match() {
 	if len(x[0]) == 0 || len(x[1]) == 0 {
 		return
@@ -266,7 +265,7 @@ func (x *pool) match() {
 	}
 }
 
-// join pairs two leftovers. Nested calls are compared in the call of the first side, if
+// join pairs two leftovers. Nested calls are compared as part of the call of the first side if
 // they are nested there.
 func (l *leftover) join(with *leftover) {
 	l.taken, with.taken = true, true
@@ -275,14 +274,14 @@ func (l *leftover) join(with *leftover) {
 	}
 	p := l.at
 	if l.asked.parent == nil {
-		l.at.elsewhere, p = true, with.at
+		l.at.nested, p = true, with.at
 	} else if with.asked.parent == nil {
-		with.at.elsewhere = true
+		with.at.nested = true
 	}
 	p.asked = append(p.asked, &pair{a: l.asked, b: with.asked, up: p})
 }
 
-// surplus returns the last notes of each list that the other has less often.
+// surplus returns the notes that one list has more often than the other: the last ones.
 func surplus(as, bs []note) (rest [2][]*note) {
 	if sameNotes(as, bs) {
 		return rest

@@ -14,25 +14,25 @@ import (
 // A Report is the result of a comparison. Its texts are not escaped, except for paths.
 type Report struct {
 	A, B Side
-	// Calls is the number of calls; one that is on both sides counts once. Same is the
-	// number of calls without a difference, Alike of those with differences below
-	// [Behaviour] only.
+	// Calls is the number of calls; a call on both sides counts once. Same is the number of
+	// calls without a difference, Alike the number of those whose differences are all below
+	// [Behaviour].
 	Calls, Same, Alike uint64
 	// Counts is the number of differences of each class.
 	Counts Counts
-	// Differences are the first [Options.Most] of each class, in the order of the
+	// Differences are the first [Options.Most] differences of each class, in the order of the
 	// session. Equal differences are listed once.
 	Differences []Difference
-	// Left is the number of those that are not in Differences.
+	// Left is the number of differences that are not in Differences.
 	Left Counts
-	// Groups sums up the calls, by method and by tool, prompt or resource.
+	// Groups summarizes the calls, by method and by tool, prompt or resource.
 	Groups []*Group
-	// Rows are the calls side by side, in the order of the first session, if
-	// [Options.Rows] is set; MoreRows is the number of further calls.
+	// Rows are the calls side by side, in the order of the first session, if [Options.Rows] is
+	// set. MoreRows is the number of further calls.
 	Rows     []CallRow
 	MoreRows uint64
-	// Ignored is the number of differences excluded by [Options.Ignore], Noise of those
-	// excluded by the baselines.
+	// Ignored is the number of differences excluded by [Options.Ignore], Noise the number of
+	// those excluded by the baselines.
 	Ignored, Noise uint64
 	// TooLarge is the number of messages that were too large to be compared.
 	TooLarge int
@@ -42,16 +42,16 @@ type Report struct {
 
 // A Side describes one of the two sessions.
 type Side struct {
-	// Name is the name that [NewSession] was given.
+	// Name is the name passed to [NewSession].
 	Name string `json:"name"`
 	// Era and Revision are as in [session.Facts]; in the 002 dialect the revision is
 	// [jsonrpc.Dialect].
 	Era      jsonrpc.Era      `json:"era,omitempty"`
 	Revision jsonrpc.Revision `json:"revision,omitempty"`
-	// Client and Server are the names that the two give themselves.
+	// Client and Server are the names that the client and the server declare.
 	Client session.Party `json:"client,omitzero"`
 	Server session.Party `json:"server,omitzero"`
-	// Calls counts the calls that are not nested in another, Frames all frames.
+	// Calls is the number of calls that are not nested in another, Frames the number of frames.
 	Calls  uint64 `json:"calls"`
 	Frames uint64 `json:"frames"`
 	// Lacks describes what is missing in the recording, "" if nothing is.
@@ -73,19 +73,17 @@ type Difference struct {
 	Name    string `json:"-"`
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message,omitempty"`
-	// CallA and CallB name the first request of the call on each side, A and B
-	// the messages that differ. They are zero where there is none.
+	// CallA and CallB are the first requests of the call on each side, A and B the messages
+	// that differ. They are zero if there is none.
 	CallA session.Ref `json:"call_a,omitzero"`
 	CallB session.Ref `json:"call_b,omitzero"`
 	A     session.Ref `json:"a,omitzero"`
 	B     session.Ref `json:"b,omitzero"`
-	// Path leads to the value from the message that it is in, such as
-	// $.result.content[0].text, or from the session, such as $.server.info.version. It
-	// can be passed to [ParseRule].
+	// Path is the path of the value in its message, such as $.result.content[0].text, or in the
+	// session, such as $.server.info.version. It can be passed to [ParseRule].
 	Path string `json:"path,omitempty"`
-	// Old and New are the values on each side as JSON, shortened to [MaxExcerpt]
-	// bytes; "" where there is none. OldSize and NewSize are their full lengths in
-	// bytes.
+	// Old and New are the values on each side as JSON, shortened to [MaxExcerpt] bytes; "" if
+	// there is none. OldSize and NewSize are their full lengths in bytes.
 	Old     string `json:"old,omitempty"`
 	OldSize int    `json:"old_size,omitempty"`
 	New     string `json:"new,omitempty"`
@@ -93,14 +91,14 @@ type Difference struct {
 	// Rows compare two long texts; MoreRows is the number of rows left out.
 	Rows     []jsontree.Row `json:"rows,omitempty"`
 	MoreRows int            `json:"more_rows,omitempty"`
-	// What describes the change where the path does not.
+	// What describes the change if the path does not.
 	What string `json:"what,omitempty"`
-	// Reason is why the difference is of its class, Page the page of the specification
-	// to that effect, such as 2026-07-28/basic/patterns/mrtr; both may be "".
+	// Reason is why the difference has its class. Page is the page of the specification that
+	// supports this, such as 2026-07-28/basic/patterns/mrtr. Both may be "".
 	Reason string `json:"reason,omitempty"`
 	Page   string `json:"page,omitempty"`
-	// Times is how often this difference occurs, and Also names the calls where it
-	// recurs: the first [MaxAlso].
+	// Times is the number of occurrences of this difference. Also are the first [MaxAlso]
+	// further calls in which it occurs.
 	Times uint64     `json:"times"`
 	Also  []CallPair `json:"also,omitempty"`
 	// OldTime and NewTime are the durations of a call that is slower or faster.
@@ -115,21 +113,21 @@ type Difference struct {
 const (
 	// MaxExcerpt is the maximum length of a value in a [Difference], in bytes.
 	MaxExcerpt = 400
-	// MaxAlso is the maximum number of further calls that a [Difference] names.
+	// MaxAlso is the maximum length of [Difference.Also].
 	MaxAlso = 8
-	// MaxGroups is the maximum number of groups; further calls count in the last.
+	// MaxGroups is the maximum number of groups; further calls are counted in the last one.
 	MaxGroups = 5000
 	// DefaultMost is the default of [Options.Most].
 	DefaultMost = 1000
 )
 
-// A CallPair names a call on both sides.
+// A CallPair identifies a call on both sides.
 type CallPair struct {
 	A session.Ref `json:"a,omitzero"`
 	B session.Ref `json:"b,omitzero"`
 }
 
-// A Group sums up the calls of one method for one tool, prompt or resource.
+// A Group summarizes the calls of one method for one tool, prompt or resource.
 type Group struct {
 	// Method and Name are the method and the tool, prompt or resource. If Others is
 	// set, the group holds the calls beyond [MaxGroups], of any method.
@@ -145,15 +143,15 @@ type Group struct {
 	Extra   uint64 `json:"extra"`
 	// Counts is the number of differences in the calls, by class.
 	Counts Counts `json:"differences"`
-	// MedianA and MedianB are the median durations of the calls that were answered on
-	// both sides; Timed is the number of these.
+	// MedianA and MedianB are the median durations of the calls that were answered on both
+	// sides. Timed is the number of those calls.
 	Timed   int           `json:"timed"`
 	MedianA time.Duration `json:"median_a_ns,omitempty"`
 	MedianB time.Duration `json:"median_b_ns,omitempty"`
 }
 
-// Counts are numbers of differences by class. As JSON it is an object with the names of
-// the classes.
+// Counts has the number of differences of each class. In JSON it is an object whose keys are the
+// names of the classes.
 type Counts [Classes]uint64
 
 // MarshalJSON implements [json.Marshaler].
@@ -165,7 +163,7 @@ func (c Counts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Worst returns the highest class of a difference, and false if there is none.
+// Worst returns the highest class of difference, and false if there are no differences.
 func (r *Report) Worst() (Class, bool) {
 	for c := int(Classes) - 1; c >= 0; c-- {
 		if r.Counts[c] > 0 {
@@ -185,31 +183,30 @@ func (r *Report) AtLeast(c Class) (n uint64) {
 
 // Options are the options of [Compare]. The zero value is valid.
 type Options struct {
-	// Baselines are sessions with the same server as the first session. What differs
-	// between them and the first session is noise.
+	// Baselines are sessions with the same server as the first session. Differences between
+	// them and the first session are noise.
 	Baselines []*Session
-	// Ignore are the differences that are not reported.
+	// Ignore has rules for differences that are not reported.
 	Ignore []Rule
 	// Marked limits the comparison to calls with a marked message on either side.
 	Marked bool
-	// Lost are requests of the first session that were not sent in the second, or whose
-	// response the client did not receive, each with a reason or "". They are
-	// [Breaking], even if a response was recorded, such as a truncated body. If Lost is not
-	// nil, the second session is a replay of the first: a response to a call that had none,
+	// Lost has the requests of the first session that were not sent in the second, or whose
+	// response the client did not receive, each with a reason or "". They are [Breaking] even
+	// if something was recorded as the response, such as a truncated body. If Lost is not nil,
+	// the second session is a replay of the first: a response to a call that had no response,
 	// and was not refused, is [Timing].
 	Lost map[session.Ref]string
-	// Slower and Ratio are the thresholds for durations, absolute and relative. A
-	// duration differs if it exceeds both. The defaults are [DefaultSlower] and
-	// [DefaultRatio].
+	// Slower and Ratio are the absolute and the relative threshold for durations. A duration
+	// differs if it exceeds both. The defaults are [DefaultSlower] and [DefaultRatio].
 	Slower time.Duration
 	Ratio  float64
 	// Most is the maximum number of reported differences of each class. The default is
 	// [DefaultMost].
 	Most int
-	// Rows is the maximum number of rows of calls side by side, 0 for none. If there are
-	// more, equal calls are folded.
+	// Rows is the maximum number of rows in the side-by-side list of calls, 0 for no list. If
+	// there are more calls, equal calls are folded.
 	Rows int
-	// Check, if not nil, is called for each call; an error ends the comparison.
+	// Check, if not nil, is called for each call. An error ends the comparison.
 	Check func() error
 }
 
@@ -228,8 +225,7 @@ const (
 	Cosmetic Class = iota
 	// Timing is a call that is much slower or faster.
 	Timing
-	// Expected differences follow from another revision of the protocol or another
-	// transport.
+	// Expected differences are due to another revision of the protocol or another transport.
 	Expected
 	// Behaviour is any other change of behaviour.
 	Behaviour
@@ -280,13 +276,13 @@ func ClassNames() []string {
 type Kind uint8
 
 const (
-	// Changed means that the value was replaced.
+	// Changed means that a value was replaced.
 	Changed Kind = iota
-	// Removed means that it is in the first session only, Added in the second only.
+	// Removed means that something is only in the first session, Added only in the second.
 	Removed
 	Added
 	// Moved means that an element has another index, Reordered that several messages or
-	// elements have another order.
+	// elements are in another order.
 	Moved
 	Reordered
 	// Respelled means that an equal value is spelled differently.
@@ -306,7 +302,7 @@ func (k Kind) String() string { return nameOf(kindNames[:], uint8(k), "kind") }
 // MarshalText implements [encoding.TextMarshaler].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// A Place is the part of a session that a difference is in.
+// A Place is the part of a session in which a difference is.
 type Place uint8
 
 const (
@@ -318,10 +314,10 @@ const (
 	InRequest
 	// InResponse is the result or the error.
 	InResponse
-	// InNotification is a notification, of a call or not.
+	// InNotification is a notification, whether it belongs to a call or not.
 	InNotification
-	// InServerRequest is a request of the server within a call, or one in an input_required
-	// result, and InClientResponse the client's response.
+	// InServerRequest is a server request within a call or in an input_required result,
+	// InClientResponse the client's response to it.
 	InServerRequest
 	InClientResponse
 	// InUnmatched is a message that is out of place.

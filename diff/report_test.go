@@ -35,7 +35,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// many is a script of calls whose answers differ in two ways.
+// many returns a script with calls whose answers differ in two ways.
 func many(calls int) string {
 	var b strings.Builder
 	b.WriteString("rev 2025-06-18\n")
@@ -48,10 +48,10 @@ func many(calls int) string {
 	return b.String()
 }
 
-func TestWhatIsNotToldIsCounted(t *testing.T) {
+func TestUnlistedDifferencesAreCounted(t *testing.T) {
 	r, _ := compareScript(t, many(20), Options{Most: 5})
 	if len(r.Differences) != 10 || r.Counts[Behaviour] != 20 || r.Counts[Cosmetic] != 20 || r.Left[Behaviour] != 15 || r.Left[Cosmetic] != 15 {
-		t.Errorf("%d told, %v counted, %v left", len(r.Differences), r.Counts, r.Left)
+		t.Errorf("%d got, %v counted, %v left", len(r.Differences), r.Counts, r.Left)
 	}
 	if worst, ok := r.Worst(); worst != Behaviour || !ok || r.AtLeast(Behaviour) != 20 || r.AtLeast(Cosmetic) != 40 || r.AtLeast(Breaking) != 0 {
 		t.Errorf("worst %v, %d", worst, r.AtLeast(Cosmetic))
@@ -97,8 +97,8 @@ func TestOpening(t *testing.T) {
 		{"rev 2025-11-25\na>~ notifications/initialized", "behaviour removed notification initialize c 1, 2025-11-25 notifications/initialized $.params"},
 	} {
 		r, _ := compareScript(t, c.text, Options{})
-		if got := strings.TrimSpace(told(r)); got != c.want {
-			t.Errorf("%s\n told %s\n want %s", c.text, got, c.want)
+		if got := strings.TrimSpace(reportLines(r)); got != c.want {
+			t.Errorf("%s\n  got %s\n want %s", c.text, got, c.want)
 		}
 	}
 }
@@ -132,18 +132,18 @@ func TestHeaders(t *testing.T) {
 	} {
 		r := compare(t, c.a, c.b, Options{})
 		var got []string
-		for _, line := range strings.Split(told(r), "\n") {
+		for _, line := range strings.Split(reportLines(r), "\n") {
 			if i := strings.Index(line, " the header"); i >= 0 {
 				got = append(got, line[:i])
 			}
 		}
 		if strings.Join(got, "\n") != c.want {
-			t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), c.want)
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), c.want)
 		}
 	}
 }
 
-func TestWhoseDoing(t *testing.T) {
+func TestSideOfDifferences(t *testing.T) {
 	r, _ := compareScript(t, `
 		rev 2025-06-18
 		a> tools/call {"name":"f","arguments":{"n":1}}
@@ -160,7 +160,7 @@ func TestWhoseDoing(t *testing.T) {
 		by = append(by, d.By)
 	}
 	if len(by) != 3 || by[0] != "client" || by[1] != "server" || by[2] != "client" {
-		t.Errorf("%v\n%s", by, told(r))
+		t.Errorf("%v\n%s", by, reportLines(r))
 	}
 	if r.Differences[1].Reason != "the request differs too" {
 		t.Errorf("the answer differs because %q", r.Differences[1].Reason)
@@ -216,11 +216,11 @@ func TestLargeFrames(t *testing.T) {
 	}
 	r, err := Compare(read(1<<30), read(1<<30), Options{})
 	if err != nil || len(r.Differences) != 0 || r.TooLarge != 2 || !strings.Contains(r.Summary, "2 messages too large to be compared") {
-		t.Errorf("%v, %s: %s", err, told(r), r.Summary)
+		t.Errorf("%v, %s: %s", err, reportLines(r), r.Summary)
 	}
 	r, err = Compare(read(1<<30), read(1<<29), Options{})
 	if err != nil || len(r.Differences) != 1 || !strings.Contains(r.Differences[0].What, "too large") {
-		t.Errorf("%v, %s", err, told(r))
+		t.Errorf("%v, %s", err, reportLines(r))
 	}
 }
 
@@ -262,7 +262,7 @@ func TestSummaries(t *testing.T) {
 			"tools/call c: $.result.structuredContent.w changed; and more. 6 cosmetic differences. 0 of 6 calls behave the same."},
 	} {
 		if r, _ := compareScript(t, c.text, Options{}); r.Summary != c.want {
-			t.Errorf("told %s\nwant %s", r.Summary, c.want)
+			t.Errorf("got %s\nwant %s", r.Summary, c.want)
 		}
 	}
 	if got := rounded(1500 * time.Microsecond).String(); got != "1.5ms" {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A rewriter gives each request a fresh id and each progress token another
-// value, wherever they stand, and writes members in another order.
+// A rewriter replaces each request id and each progress token by a fresh value, wherever they occur,
+// and writes members in another order.
 type rewriter struct {
 	next   int
 	ids    map[tap.Lane]map[string]*sameIDs
@@ -28,8 +28,8 @@ type rewriter struct {
 	exchange uint64
 }
 
-// sameIDs are the fresh ids of the open requests with one id, oldest first, or
-// the one of the last that was answered.
+// sameIDs are the fresh ids of the open requests with the same id, oldest first, or that of
+// the last one that was answered.
 type sameIDs struct {
 	fresh []string
 	over  bool
@@ -47,12 +47,12 @@ func (x *rewriter) all(frames []tap.Frame) []tap.Frame {
 	for i := range out {
 		f := &out[i]
 		if f.Lane != tap.ToServer && f.Lane != tap.ToClient {
-			x.life(f)
+			x.event(f)
 			continue
 		}
 		x.exchange = f.Exchange
-		said := jsonrpc.Payload(f)
-		dec := json.NewDecoder(bytes.NewReader(said))
+		payload := jsonrpc.Payload(f)
+		dec := json.NewDecoder(bytes.NewReader(payload))
 		dec.UseNumber()
 		var v any
 		if dec.Decode(&v) != nil {
@@ -65,15 +65,15 @@ func (x *rewriter) all(frames []tap.Frame) []tap.Frame {
 		} else {
 			x.message(f.Lane, v)
 		}
-		f.Raw = bytes.Replace(f.Raw, bytes.TrimSpace(said), x.write(nil, v), 1) // an event has an id, too
+		f.Raw = bytes.Replace(f.Raw, bytes.TrimSpace(payload), x.write(nil, v), 1) // an event has an id, too
 		f.Size = int64(len(f.Raw))
 	}
 	return out
 }
 
-// life takes note of a request that is refused by a status alone: the next one
-// with its id is another.
-func (x *rewriter) life(f *tap.Frame) {
+// event handles a request that is refused with only a status: the next request with its id is a
+// different one.
+func (x *rewriter) event(f *tap.Frame) {
 	if e, err := tap.ParseEvent(f.Raw); err == nil && e.Name == tap.EventResponse && e.Status >= 400 {
 		if same := x.asked[f.Exchange]; same != nil {
 			same.over = true
@@ -86,7 +86,7 @@ func key(v any) string {
 	return string(b)
 }
 
-// fresh makes another value of the type of the old one.
+// fresh returns another value with the type of the old one.
 func (x *rewriter) fresh(old any) any {
 	x.next++
 	if _, text := old.(string); text {
@@ -164,7 +164,7 @@ func (x *rewriter) notification(lane tap.Lane, method string, params, meta map[s
 	}
 }
 
-// subscription renames the one that a result ends.
+// subscription replaces the id of the subscription that a result ends.
 func (x *rewriter) subscription(v any) {
 	result, _ := v.(map[string]any)
 	meta, _ := result["_meta"].(map[string]any)
@@ -173,8 +173,8 @@ func (x *rewriter) subscription(v any) {
 	}
 }
 
-// write writes a value with the members of objects in random order, other white
-// space, and escapes where there need not be any.
+// write writes a value with the members of objects in random order, other white space, and
+// unnecessary escapes.
 func (x *rewriter) write(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -210,36 +210,35 @@ func (x *rewriter) write(dst []byte, v any) []byte {
 	return append(dst, key(v)...)
 }
 
-func TestIdsOrderOfMembersAndEscapesDoNotCount(t *testing.T) {
+func TestIdsOrderOfMembersAndEscapesAreIgnored(t *testing.T) {
 	for name, frames := range corpus(t, "") {
 		if strings.Contains(name, "broken") {
-			continue // duplicate names, ids without type: nothing to be kept
+			continue // duplicate names, ids without a type: nothing to replace
 		}
-		again := newRewriter().all(frames)
-		if r := compare(t, frames, again, Options{}); len(r.Differences) > 0 {
-			t.Errorf("%s:\n%s", name, told(r))
+		rewritten := newRewriter().all(frames)
+		if r := compare(t, frames, rewritten, Options{}); len(r.Differences) > 0 {
+			t.Errorf("%s:\n%s", name, reportLines(r))
 		}
 	}
 }
 
-func TestTimesWithinTheThresholdDoNotCount(t *testing.T) {
+func TestTimesWithinTheThresholdAreIgnored(t *testing.T) {
 	for name, frames := range corpus(t, "healthy") {
 		rng := rand.New(rand.NewPCG(1, 1))
-		again := slices.Clone(frames)
+		rewritten := slices.Clone(frames)
 		by := time.Duration(0)
-		for i := range again {
+		for i := range rewritten {
 			by += time.Duration(rng.Int64N(int64(20 * time.Millisecond)))
 			by = min(by, 200*time.Millisecond)
-			again[i].At += by
+			rewritten[i].At += by
 		}
-		if r := compare(t, frames, again, Options{}); len(r.Differences) > 0 {
-			t.Errorf("%s:\n%s", name, told(r))
+		if r := compare(t, frames, rewritten, Options{}); len(r.Differences) > 0 {
+			t.Errorf("%s:\n%s", name, reportLines(r))
 		}
 	}
 }
 
-// shuffled moves frames of calls past those of calls that have nothing to do
-// with them.
+// shuffled moves frames of calls past those of unrelated calls.
 func shuffled(frames []tap.Frame, rng *rand.Rand) []tap.Frame {
 	owner, about := owners(frames)
 	out := slices.Clone(frames)
@@ -257,9 +256,9 @@ func shuffled(frames []tap.Frame, rng *rand.Rand) []tap.Frame {
 	return out
 }
 
-// owners are the outermost calls that frames belong to, 0 for frames that may not
-// be moved: those that open the session, those of no call and batches. About is
-// what the calls are about: the order of those about the same counts.
+// owners returns the outermost calls to which frames belong, 0 for frames that must not be moved:
+// those that open the session, those of no call and batches. about identifies what calls refer to:
+// the order of calls that refer to the same thing matters.
 func owners(frames []tap.Frame) (owner map[uint64]uint64, about map[uint64]string) {
 	var tracker session.Pairing
 	root := map[session.Ref]session.Ref{}
@@ -296,11 +295,11 @@ func TestIndependentCallsMayComeInAnyOrder(t *testing.T) {
 		if strings.Contains(name, "broken") {
 			continue
 		}
-		unique := newRewriter().all(frames) // an id that is used again would be another's
+		unique := newRewriter().all(frames) // a reused id would be ambiguous
 		for seed := range 6 {
-			again := shuffled(unique, rand.New(rand.NewPCG(uint64(seed), 3)))
-			if r := compare(t, frames, again, Options{Slower: time.Hour}); len(r.Differences) > 0 {
-				t.Errorf("%s, seed %d:\n%s", name, seed, told(r))
+			rewritten := shuffled(unique, rand.New(rand.NewPCG(uint64(seed), 3)))
+			if r := compare(t, frames, rewritten, Options{Slower: time.Hour}); len(r.Differences) > 0 {
+				t.Errorf("%s, seed %d:\n%s", name, seed, reportLines(r))
 				break
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRows lists calls side by side: all of them where there is room, else those
-// that differ with the others folded.
+// TestRows lists calls side by side: all of them if there is room, otherwise those that differ, with
+// the others folded.
 func TestRows(t *testing.T) {
 	const calls = 100
 	a := conversation(calls, answer, tool)

@@ -18,13 +18,13 @@ var neverMeta = map[string]bool{
 	metaPrefix + "subscriptionId": true, metaPrefix + "related-task": true,
 }
 
-// usualMeta are the members of _meta that a side repeats in each message. They count if
-// they differ from their first value in the session.
+// usualMeta are the members of _meta that a side repeats in each message. They are compared only
+// if they differ from their first value in the session.
 var usualMeta = map[string]bool{
 	metaPrefix + "protocolVersion": true, metaPrefix + "clientInfo": true, metaPrefix + "clientCapabilities": true, metaPrefix + "serverInfo": true,
 }
 
-// neverMember reports whether the value of a member of params, a result or an error is not
+// neverMember reports whether the value of a member of params, a result or an error is never
 // compared.
 func neverMember(p part, method, name string) bool {
 	switch name {
@@ -48,16 +48,16 @@ func neverMember(p part, method, name string) bool {
 	return false
 }
 
-// A rule applies to a member that is on one side only. If since is set, the member is new
-// in that revision, so its absence is expected in an older one. Otherwise the value is the
-// default, and its absence does not count.
+// A rule applies to a member that is on one side only. If since is set, the member is new in that
+// revision, so its absence is expected in an older one. Otherwise the value is the default, and
+// its absence is ignored.
 type rule struct {
-	method string // of the request, "" for any
+	method string // the method of the request, "" for any
 	path   jsonpath.Pattern
 	value  string // the JSON text, "" for any
 	since  jsonrpc.Revision
 	until  jsonrpc.Revision // the first revision without the member, "" for none
-	page   string           // without the revision
+	page   string           // the page of the specification, without the revision
 }
 
 const (
@@ -68,9 +68,9 @@ const (
 	rev2026  = jsonrpc.Rev20260728
 )
 
-// rules returns the documented defaults, except that of resultType, which 2026-07-28
-// requires, and the members that are new in a revision (see the changelogs and schemas).
-// It is not a variable, to keep the program's start fast.
+// rules returns rules for the documented defaults, except that of resultType, which 2026-07-28
+// requires, and for the members that are new in a revision (see the changelogs and schemas). It
+// is a function, not a variable, to keep the program's startup fast.
 func rules() (all []rule) {
 	add := func(since, until jsonrpc.Revision, page, method string, paths ...string) {
 		for _, p := range paths {
@@ -124,25 +124,25 @@ func rules() (all []rule) {
 	return all
 }
 
-// definitionPaths are the paths of the definitions in the results of lists.
+// definitionPaths are the paths of the definitions in list results.
 var definitionPaths = map[string]string{
 	"tools/list": "$.result.tools[*]", "prompts/list": "$.result.prompts[*]",
 	"resources/list": "$.result.resources[*]", "resources/templates/list": "$.result.resourceTemplates[*]",
 }
 
-// known reports whether a revision is one of the specification.
+// known reports whether r is a revision of the specification.
 func known(r jsonrpc.Revision) bool {
 	return r >= rev2024 && r != jsonrpc.Dialect && r != jsonrpc.ExtTasks
 }
 
-// in reports whether a revision has the member.
+// in reports whether the member exists in a revision.
 func (r *rule) in(v jsonrpc.Revision) bool { return v >= r.since && (r.until == "" || v < r.until) }
 
-// expect applies the rules to a member that is on one side only. It reports whether the
-// member does not count.
+// expect applies the rules to a member that is on one side only. It reports whether the member
+// must be ignored.
 func (e *engine) expect(w *where, f *finding) bool {
 	if e.oneDialect() && w.in == InSession && len(f.path) > 1 && f.path[1].Name == "capabilities" {
-		f.class, f.reason = Expected, "the 002 dialect names other capabilities"
+		f.class, f.reason = Expected, "the 002 dialect has other capabilities"
 		return false
 	}
 	has, lacks, v := e.revB, e.revA, f.b
@@ -174,7 +174,7 @@ func (e *engine) expect(w *where, f *finding) bool {
 	return false
 }
 
-// classify sets the class of a difference that may be of another class than Behaviour.
+// classify sets the class of a difference if that is not Behaviour.
 func (e *engine) classify(w *where, f *finding) {
 	switch {
 	case f.kind == Changed && e.samePseudonyms(f.a, f.b):
@@ -183,16 +183,16 @@ func (e *engine) classify(w *where, f *finding) {
 	case w.part == fault:
 		e.errorMember(w, f)
 	case isEmpty(w, f):
-		f.class, f.reason = Cosmetic, "an object without members says as much as none"
+		f.class, f.reason = Cosmetic, "an empty object means the same as an absent one"
 	case w.of == ofGreeting:
-		greeted(f)
+		classifyGreeting(f)
 	case w.of == ofDefinition:
-		defined(f)
+		classifyDefinition(f)
 	}
 }
 
-// samePseudonyms reports whether two texts differ only in pseudonyms, with which the HTTP
-// tap and mcptap redact replace secrets.
+// samePseudonyms reports whether two texts differ only in the pseudonyms with which the HTTP tap
+// and mcptap redact replace secrets.
 func (e *engine) samePseudonyms(a, b jsontree.Value) bool {
 	if a.Kind() != jsontree.String || b.Kind() != jsontree.String {
 		return false
@@ -215,7 +215,7 @@ func isEmpty(w *where, f *finding) bool {
 		(len(f.path) == 1 || len(f.path) == 2 && f.path[1].Name == "arguments")
 }
 
-// errorMember classifies a change in an error: the code counts, the message does not.
+// errorMember classifies a change in an error: the code matters, the message does not.
 func (e *engine) errorMember(w *where, f *finding) {
 	if len(f.path) < 2 {
 		return
@@ -223,7 +223,7 @@ func (e *engine) errorMember(w *where, f *finding) {
 	switch f.path[1].Name {
 	case "message":
 		if f.kind == Changed {
-			f.class, f.reason = Cosmetic, "the code says what it means"
+			f.class, f.reason = Cosmetic, "the error code matters, not the message"
 		}
 	case "code":
 		if e.missingResource(w, f) {
@@ -232,8 +232,8 @@ func (e *engine) errorMember(w *where, f *finding) {
 	}
 }
 
-// missingResource reports whether two codes are those of a missing resource before and
-// since 2026-07-28.
+// missingResource reports whether two codes are those for a missing resource before and since
+// 2026-07-28.
 func (e *engine) missingResource(w *where, f *finding) bool {
 	old, new, revOld, revNew := string(f.a.Raw()), string(f.b.Raw()), e.revA, e.revB
 	if old == "-32602" {
@@ -243,8 +243,8 @@ func (e *engine) missingResource(w *where, f *finding) bool {
 		known(revOld) && known(revNew) && revOld < rev2026 && revNew >= rev2026
 }
 
-// greeted classifies a change in the description of a client or a server.
-func greeted(f *finding) {
+// classifyGreeting classifies a change in the description of a client or a server.
+func classifyGreeting(f *finding) {
 	who, what, last := f.path[0].Name, f.path[1].Name, f.path[len(f.path)-1].Name
 	switch {
 	case what == "info" && (last != "name" || who == "client"):
@@ -259,8 +259,8 @@ func greeted(f *finding) {
 	}
 }
 
-// defined classifies a change in a definition.
-func defined(f *finding) {
+// classifyDefinition classifies a change in a definition.
+func classifyDefinition(f *finding) {
 	last := f.path[len(f.path)-1].Name
 	switch {
 	case onPath(f.path, "title"), onPath(f.path, "icons"):
@@ -278,7 +278,7 @@ func defined(f *finding) {
 	}
 }
 
-// taskSupport is what it says, or its default (2025-11-25 server/tools).
+// taskSupport returns the value of a taskSupport member, or its default (2025-11-25 server/tools).
 func taskSupport(v jsontree.Value) string {
 	if s := v.Text(); s != "" {
 		return s
@@ -286,7 +286,7 @@ func taskSupport(v jsontree.Value) string {
 	return "forbidden"
 }
 
-// onPath reports whether a path has a step to a member.
+// onPath reports whether a path has a step to the named member.
 func onPath(path jsontree.Path, name string) bool {
 	for _, s := range path {
 		if s.Kind == jsontree.Member && s.Name == name {
@@ -296,13 +296,13 @@ func onPath(path jsontree.Path, name string) bool {
 	return false
 }
 
-// oneDialect reports whether one session uses the 002 dialect, and the other a revision.
+// oneDialect reports whether one session uses the 002 dialect and the other a revision.
 func (e *engine) oneDialect() bool {
 	return (e.revA == jsonrpc.Dialect) != (e.revB == jsonrpc.Dialect) && e.revA != "" && e.revB != ""
 }
 
-// absentIn reports whether a method of other revisions does not exist in a revision, and
-// why. It returns false for an unknown revision, such as a later one.
+// absentIn reports whether a known method does not exist in a revision, and why. It returns false
+// for an unknown revision, such as a later one.
 func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) {
 	m, known1 := jsonrpc.LookupMethod(method)
 	if !known1 || !slices.Contains(jsonrpc.Revisions, r) {
@@ -317,7 +317,7 @@ func absentIn(method string, r jsonrpc.Revision) (reason, page string, ok bool) 
 	return "there is no " + method + " in " + string(r), methodPage(method, m), true
 }
 
-// methodPage returns the page of a method in the newest revision that has it.
+// methodPage returns the page for a method in the newest revision that has it.
 func methodPage(method string, m jsonrpc.Method) string {
 	at := ""
 	for _, r := range []jsonrpc.Revision{rev2024, revMar25, revJun25, revNov25, rev2026} {

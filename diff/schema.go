@@ -17,14 +17,14 @@ const (
 	unclear        // unknown
 	tighter        // allows less
 	looser         // allows more
-	both           // less of one thing and more of another
+	both           // allows less in one way and more in another
 	gone           // a property was removed
 	words          // only text for people changed
 	texts          // only text for models changed
 )
 
 var effectReasons = map[effect]string{
-	both: "allows other values", unclear: "cannot tell whether allows less",
+	both: "allows other values", unclear: "may allow less",
 	tighter: "allows less", looser: "allows more", texts: "models read this text",
 }
 
@@ -38,7 +38,7 @@ const (
 	outOfServer direction = true
 )
 
-// class returns the class of an effect.
+// class returns the class of a difference with the effect.
 func (x effect) class(dir direction) Class {
 	switch {
 	case x == both, x == gone, x == tighter && dir == intoServer, x == looser && dir == outOfServer:
@@ -61,7 +61,7 @@ func (e *engine) schemas(w *where, path jsontree.Path, a, b jsontree.Value, dir 
 		})
 	}
 	if a.Equal(b) && a.Spelled() == b.Spelled() {
-		return // and so are the targets of references
+		return // the targets of references are equal too
 	}
 	x := schemer{a: a, b: b, active: map[[2]uint64]bool{}, left: maxSchemas}
 	x.refs = hasRefs(a) || hasRefs(b)
@@ -86,12 +86,12 @@ type schemer struct {
 	a, b   jsontree.Value // the root schemas
 	refs   bool           // there are references
 	report func(kind Kind, does effect, path jsontree.Path, a, b jsontree.Value, what string)
-	// active are the pairs of schemas that are being compared, as references may be
-	// cyclic. Left is the number of further comparisons.
+	// active are the pairs of schemas that are being compared, since references may be cyclic.
+	// left is the number of further comparisons allowed.
 	active map[[2]uint64]bool
 	left   int
 	cut    bool // a schema was too deep
-	// merged is the size of the schemas that were built by merge.
+	// merged is the total size of the inputs of merge.
 	merged int
 	// inA and inB are the schemas whose keywords are being compared.
 	inA, inB jsontree.Value
@@ -101,17 +101,17 @@ type schemer struct {
 const (
 	// maxRefs is the maximum length of a chain of references.
 	maxRefs = 32
-	// maxSchemas is the maximum number of pairs of schemas, which references can make
-	// exponential.
+	// maxSchemas is the maximum number of pairs of schemas to compare. References can make the
+	// number exponential.
 	maxSchemas     = 20_000
 	maxSchemaDepth = 500
-	// maxMerged is the maximum of merged.
+	// maxMerged is the maximum value of schemer.merged.
 	maxMerged = 8 << 20
-	// maxChoices is the maximum number of alternatives that are compared one by one.
+	// maxChoices is the maximum number of alternatives that are compared individually.
 	maxChoices = 16
 )
 
-// differ reports a change, whose kind follows from the values that exist.
+// differ reports a change. Its kind depends on which of the values exist.
 func (x *schemer) differ(does effect, path jsontree.Path, a, b jsontree.Value, what string) {
 	kind := Changed
 	switch {
@@ -123,7 +123,7 @@ func (x *schemer) differ(does effect, path jsontree.Path, a, b jsontree.Value, w
 	x.report(kind, does, path, a, b, what)
 }
 
-// compare compares two schemas. An absent one allows anything.
+// compare compares two schemas. An absent schema allows anything.
 func (x *schemer) compare(path jsontree.Path, a, b jsontree.Value) {
 	a, b = x.whole(x.a, a), x.whole(x.b, b)
 	if a.Equal(b) && (!x.refs || !a.Exists()) {
@@ -173,8 +173,8 @@ func (x *schemer) respelled(path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// alternatives returns the alternatives of a schema and their keyword. A schema without
-// the keyword is its only alternative.
+// alternatives returns the alternatives of a schema and their keyword. A schema without such a
+// keyword is its own only alternative.
 func alternatives(v jsontree.Value) (keyword string, all []jsontree.Value) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		if all := elements(v.Get(name)); len(all) > 0 {
@@ -184,9 +184,9 @@ func alternatives(v jsontree.Value) (keyword string, all []jsontree.Value) {
 	return "", []jsontree.Value{v}
 }
 
-// choice compares a schema with alternatives with one without, and reports whether it did:
-// each alternative is merged with the other keywords and compared with the other schema.
-// If both have alternatives, or only alternative types, the keywords are compared.
+// choice compares a schema that has alternatives to one that has none, and reports whether it did.
+// Each alternative is merged with the other keywords and compared to the other schema. If both
+// schemas have alternatives, or one has only alternative types, the keywords are compared instead.
 func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	nameA, as := alternatives(a)
 	nameB, bs := alternatives(b)
@@ -207,7 +207,7 @@ func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	if nameA != "" {
 		what, most, least = "no longer a choice", tighter, looser
 	}
-	// One alternative that allows as much as before is enough.
+	// One alternative that allows at least as much as the other schema is sufficient.
 	all := true
 	for _, v := range alone(x.a, a, nameA, as) {
 		for _, w := range alone(x.b, b, nameB, bs) {
@@ -226,7 +226,7 @@ func (x *schemer) choice(path jsontree.Path, a, b jsontree.Value) bool {
 	return true
 }
 
-// silently compares two schemas without a report and returns the overall effect.
+// silently compares two schemas without reporting and returns the overall effect.
 func (x *schemer) silently(a, b jsontree.Value) effect {
 	var less, more, other bool
 	report, left := x.report, x.left
@@ -252,8 +252,8 @@ func (x *schemer) silently(a, b jsontree.Value) effect {
 	return neither
 }
 
-// inAnyOrder compares lists of schemas whose order does not count. More is the effect of an
-// additional one. Schemas without an equal one are compared in order.
+// inAnyOrder compares lists of schemas whose order does not matter. more is the effect of an
+// additional schema. Schemas without an equal counterpart are compared in order.
 func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effect) {
 	fewer := tighter + looser - more
 	la, lb := elements(a), elements(b)
@@ -292,26 +292,25 @@ func (x *schemer) inAnyOrder(path jsontree.Path, a, b jsontree.Value, more effec
 	}
 }
 
-// noneBeside are the keywords that do not constrain a reference in the same schema.
-var noneBeside = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
+// unconstraining are the keywords that do not constrain a reference in the same schema.
+var unconstraining = []string{"$ref", "$defs", "definitions", "$schema", "$id", "$comment"}
 
-// whole resolves a reference and merges the keywords next to it, which count since draft
-// 2019-09.
+// whole resolves a reference and merges the keywords next to it, which apply since draft 2019-09.
 func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	for range maxRefs {
 		ref := v.Get("$ref")
 		if ref.Kind() != jsontree.String {
 			return v
 		}
-		to, beside := pointer(root, ref.Text()), false
+		to, constrained := pointer(root, ref.Text()), false
 		for name := range v.All() {
-			beside = beside || !slices.Contains(noneBeside, name)
+			constrained = constrained || !slices.Contains(unconstraining, name)
 		}
 		switch {
 		case !to.Exists():
 			return v
-		case beside && to.Kind() == jsontree.Object:
-			v = x.merge(to, v, noneBeside...)
+		case constrained && to.Kind() == jsontree.Object:
+			v = x.merge(to, v, unconstraining...)
 		default:
 			v = to
 		}
@@ -319,9 +318,9 @@ func (x *schemer) whole(root, v jsontree.Value) jsontree.Value {
 	return v
 }
 
-// merge returns a schema with the keywords of two, of which the first may be absent. The
-// keywords of the second take precedence, except those in drop, which are left out. Beyond
-// maxMerged it returns the first and ends the comparison.
+// merge returns a schema with the keywords of two schemas. The first may be absent. The keywords
+// of the second take precedence, except those in drop, which are omitted. If maxMerged is exceeded,
+// merge returns the first schema and ends the comparison.
 func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.Value {
 	if x.merged += len(first.Raw()) + len(second.Raw()); x.merged > maxMerged || first.Opaque() || second.Opaque() {
 		x.left = -1
@@ -347,7 +346,7 @@ func (x *schemer) merge(first, second jsontree.Value, drop ...string) jsontree.V
 	return doc
 }
 
-// pointer resolves a JSON pointer in a fragment.
+// pointer resolves a reference that is a fragment with a JSON pointer.
 func pointer(root jsontree.Value, ref string) jsontree.Value {
 	text, ok := strings.CutPrefix(ref, "#")
 	if !ok || text != "" && text[0] != '/' {

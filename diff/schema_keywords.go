@@ -23,7 +23,7 @@ func (x *schemer) keywords(path jsontree.Path, a, b jsontree.Value) {
 	})
 }
 
-// keyword compares a keyword. The effect of unknown ones is unclear.
+// keyword compares a keyword. The effect of unknown keywords is unclear.
 func (x *schemer) keyword(name string, path jsontree.Path, a, b jsontree.Value) {
 	annotation := func(does effect) {
 		if !a.Equal(b) {
@@ -90,7 +90,7 @@ func isZero(v jsontree.Value) bool {
 	return !v.Exists() || v.Kind() == jsontree.Number && ok && order == 0
 }
 
-// limit compares limits. If up is 1, a higher limallows less; if it is -1, a lower one.
+// limit compares limits. If up is 1, a higher limit allows less; if it is -1, a lower one does.
 func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	does, order, ok := neither, 0, a.Kind() == jsontree.Number && b.Kind() == jsontree.Number
 	if ok {
@@ -110,7 +110,7 @@ func (x *schemer) limit(path jsontree.Path, a, b jsontree.Value, up int) {
 	x.differ(does, path, a, b, "")
 }
 
-// restriction compares a keyword that allows less if present. Changed is the effect of
+// restriction compares a keyword that allows less if it is present. changed is the effect of
 // another value.
 func (x *schemer) restriction(path jsontree.Path, a, b jsontree.Value, changed effect) {
 	switch {
@@ -138,8 +138,8 @@ func multiples(a, b jsontree.Value) effect {
 	return unclear
 }
 
-// required compares the required properties. Removed properties are reported by
-// properties.
+// required compares the required properties. Properties that were removed are reported by
+// [schemer.properties].
 func (x *schemer) required(path jsontree.Path, a, b jsontree.Value) {
 	inA, inB := hashes(elements(a)), hashes(elements(b))
 	before, after := memberNames(x.inA.Get("properties")), memberNames(x.inB.Get("properties"))
@@ -171,8 +171,8 @@ func hashes(all []jsontree.Value) map[uint64]bool {
 	return set
 }
 
-// properties compares the properties of an object. New required ones are reported by
-// required. A new one allows more if additional properties were not allowed.
+// properties compares the properties of an object. New required properties are reported by
+// [schemer.required]. A new property allows more if additional properties were not allowed.
 func (x *schemer) properties(path jsontree.Path, a, b jsontree.Value) {
 	addition := neither
 	if other := x.inA.Get("additionalProperties"); other.Kind() == jsontree.Bool && !other.True() {
@@ -248,8 +248,8 @@ func (s typeSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// typesOf returns the types that a schema allows by its type, or by alternatives that have
-// only a type.
+// typesOf returns the types that a schema allows, from its type keyword or from alternatives that
+// have only a type.
 func typesOf(v jsontree.Value) typeSet {
 	for _, set := range []typeSet{declared(v.Get("type")), altTypes(v)} {
 		if set != 0 {
@@ -274,8 +274,8 @@ func declared(t jsontree.Value) (set typeSet) {
 	return set
 }
 
-// altTypes returns the types of an anyOf or oneOf whose schemas have nothing but a type, 0
-// for other schemas.
+// altTypes returns the types of an anyOf or oneOf whose schemas have only a type, 0 for other
+// schemas.
 func altTypes(v jsontree.Value) (set typeSet) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		for _, one := range elements(v.Get(name)) {
@@ -289,7 +289,7 @@ func altTypes(v jsontree.Value) (set typeSet) {
 	return set
 }
 
-// onlyTypes reports whether the alternatives of a schema, if any, have nothing but a type.
+// onlyTypes reports whether the alternatives of a schema, if any, have only a type.
 func onlyTypes(v jsontree.Value) bool {
 	return !v.Get("anyOf").Exists() && !v.Get("oneOf").Exists() || altTypes(v) != 0
 }
@@ -309,7 +309,7 @@ func (x *schemer) types(path jsontree.Path, a, b jsontree.Value) {
 	x.report(Changed, does, path.With(jsontree.To("type")), a.Get("type"), b.Get("type"), what)
 }
 
-// values compares enum and const, which is an enum of one.
+// values compares enum and const. A const is an enum with one value.
 func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	name := "enum"
 	if a.Get("const").Exists() && (b.Get("const").Exists() || !b.Get("enum").Exists()) {
@@ -341,8 +341,7 @@ func (x *schemer) values(path jsontree.Path, a, b jsontree.Value) {
 	}
 }
 
-// allowed returns the value of const or enum, absent if there is none, and the values that
-// it allows.
+// allowed returns the value of const or enum, absent for none, and the values that it allows.
 func allowed(v jsontree.Value) (whole jsontree.Value, all []jsontree.Value) {
 	if c := v.Get("const"); c.Exists() {
 		return c, []jsontree.Value{c}
@@ -353,7 +352,7 @@ func allowed(v jsontree.Value) (whole jsontree.Value, all []jsontree.Value) {
 	return whole, nil
 }
 
-// inWords returns a value for use in a sentence.
+// inWords returns the text of a value for use in a sentence.
 func inWords(v jsontree.Value) string {
 	text, _ := excerpt(v)
 	return oneLine(text, 60)

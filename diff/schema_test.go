@@ -9,9 +9,9 @@ import (
 	"github.com/mcptap/mcptap/internal/jsontree"
 )
 
-// TestSchemas goes through a table of pairs of schemas. A line says what it is,
-// then stand the two schemas and what is told of them as the arguments of a
-// tool, and after a | as its results where that differs.
+// TestSchemas runs a table of pairs of schemas. A title is followed by the two schemas and by the
+// differences that are reported if they describe the arguments of a tool, and after a | if they
+// describe its results, if that is different.
 func TestSchemas(t *testing.T) {
 	data, err := os.ReadFile("testdata/schemas.txt")
 	if err != nil {
@@ -34,12 +34,12 @@ func TestSchemas(t *testing.T) {
 		for dir, want := range map[direction]string{intoServer: in, outOfServer: out} {
 			want = strings.Join(strings.Fields(want), " ")
 			if got := schemaVerdict(t, lines[1], lines[2], dir); got != want {
-				t.Errorf("%s\n%s\n%s\nout of the server %v:\n told %s\n want %s", lines[0], lines[1], lines[2], dir, got, want)
+				t.Errorf("%s\n%s\n%s\nout of the server %v:\n  got %s\n want %s", lines[0], lines[1], lines[2], dir, got, want)
 			}
 		}
 	}
 	if n < 80 {
-		t.Errorf("%d pairs are too few", n)
+		t.Errorf("only %d pairs", n)
 	}
 }
 
@@ -71,9 +71,9 @@ func TestSchemaThatRefersToItself(t *testing.T) {
 	}
 }
 
-// TestMergedSchemaOfAnEnemy has schemas that would have to be written anew without an end,
-// and choices within choices. What cannot be compared in full is reported.
-func TestMergedSchemaOfAnEnemy(t *testing.T) {
+// TestHostileMergedSchemas has schemas that would have to be merged endlessly, and nested choices.
+// Schemas that cannot be compared in full are reported.
+func TestHostileMergedSchemas(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&defs, `"d%d":{"description":"%d","properties":{"l":{"$ref":"#/$defs/d%d","title":"l"},"r":{"$ref":"#/$defs/d%d","title":"r"}}},`, i, i, i+1, i+1)
@@ -89,10 +89,10 @@ func TestMergedSchemaOfAnEnemy(t *testing.T) {
 		return `{"anyOf":[` + first + strings.Repeat(`,{"properties":{"p":{"anyOf":[{"minLength":1},{"$ref":"#"}]}}}`, 15) + `]}`
 	}
 	for name, c := range map[string]struct{ a, b string }{
-		"beside references": {`{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"string"}}}`, `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"number"}}}`},
-		"nested choices":    {nested("string", 1500), nested("number", 1500)},
-		"choice or none":    {nested("string", 1500), `{"type":"string","minLength":1}`},
-		"round and round":   {wide(`{"minLength":1}`), `{"properties":{"p":{"minLength":2},"q":{"$ref":"#"}}}`},
+		"next to references": {`{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"string"}}}`, `{"$ref":"#/$defs/d0","$defs":{` + defs.String() + `"d40":{"type":"number"}}}`},
+		"nested choices":     {nested("string", 1500), nested("number", 1500)},
+		"choice or none":     {nested("string", 1500), `{"type":"string","minLength":1}`},
+		"round and round":    {wide(`{"minLength":1}`), `{"properties":{"p":{"minLength":2},"q":{"$ref":"#"}}}`},
 	} {
 		for _, dir := range []direction{intoServer, outOfServer} {
 			if got := schemaVerdict(t, c.a, c.b, dir); !strings.Contains(got, "breaking") && !strings.Contains(got, "behaviour") {
@@ -105,8 +105,8 @@ func TestMergedSchemaOfAnEnemy(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAnEnemy takes little time though written out it would be endless.
-func TestSchemaOfAnEnemy(t *testing.T) {
+// TestHostileSchema compares, in little time, a schema that would be endless if it were expanded.
+func TestHostileSchema(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&defs, `"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
@@ -135,6 +135,6 @@ func TestSchemaOfAnEnemy(t *testing.T) {
 		return `{"properties":{` + many(n, what) + `},"required":[` + names(n, what) + `]}`
 	}
 	if got := strings.Count(schemaVerdict(t, schema("a"), schema("b"), intoServer), "breaking"); got != 2*n {
-		t.Errorf("%d of %d properties that are gone or required", got, 2*n)
+		t.Errorf("reported %d of %d removed or required properties", got, 2*n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A script is a short way to write two sessions that differ in a few lines:
+// A script is a short form for two sessions that differ in a few lines:
 //
 //	rev 2025-06-18          what is spoken, 002 for that dialect; with a or b before it, by one side
 //	> METHOD [PARAMS]       a request of the client
@@ -24,11 +24,11 @@ import (
 //	+ 500ms                 time passes
 //	http 404                the status of the next answer's exchange
 //
-// A line that begins with a or b, as in a>, is in that session only, and one with
-// c or d in that baseline. A request
-// may have a name, >@x, by which has a response, <@x; without one the latest is
-// meant. $id in params stands for the id of the latest request, $x for that of
-// the one named x. A line that begins with = is an expected difference:
+// A line that begins with a or b, as in a>, is in that session only, one with c or d in that
+// baseline only. A request may have a name, as in >@x, to which a response refers, as in <@x; a
+// response without a name belongs to the latest request. $id in params stands for the id of the
+// latest request, $x for that of the request named x. A line that begins with = is an expected
+// difference:
 //
 //	= CLASS KIND PLACE PATH [| part of a text] [xTIMES]
 type script struct {
@@ -40,7 +40,7 @@ type script struct {
 	id     map[tap.Lane]int
 	names  map[string]int
 	latest map[tap.Lane]int
-	shift  int // what ids begin at
+	shift  int // the offset of the ids
 	status int
 }
 
@@ -106,7 +106,7 @@ func (s *script) line(l string) {
 	}
 }
 
-// open writes what opens a session of a revision.
+// open writes the messages that open a session in a revision.
 func (s *script) open(rev jsonrpc.Revision) {
 	if rev == "002" {
 		s.request(tap.ToServer, "", "initialize", `{"mcpVersion":"2025-06-18","clientCapabilities":{"supportsProgress":true}}`)
@@ -180,9 +180,9 @@ func (s *script) answer(lane tap.Lane, name, value string, fails bool) {
 	}
 	if s.status != 0 && lane == tap.ToClient {
 		ex := s.frames[len(s.frames)-1].Exchange
-		life := tap.Frame{Seq: uint64(len(s.frames) + 1), At: s.at, Lane: tap.Lifecycle, Exchange: ex, Raw: tap.Event{Name: tap.EventResponse, Status: s.status}.Encode()}
-		life.Size = int64(len(life.Raw))
-		s.frames = append(s.frames, life)
+		event := tap.Frame{Seq: uint64(len(s.frames) + 1), At: s.at, Lane: tap.Lifecycle, Exchange: ex, Raw: tap.Event{Name: tap.EventResponse, Status: s.status}.Encode()}
+		event.Size = int64(len(event.Raw))
+		s.frames = append(s.frames, event)
 	}
 	s.frame(lane, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%q:%s}`, id, member, value))
 }

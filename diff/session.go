@@ -15,9 +15,9 @@ import (
 // order.
 type Loader func(seq uint64) (tap.Frame, error)
 
-// A Session is one side of a comparison. Create it with [NewSession], add all frames in
-// order with [Session.Add] and the outcomes of calls with [Session.Over], then call
-// [Session.End]. It must not be used by several goroutines at once.
+// A Session is one side of a comparison. Create it with [NewSession], add all frames in order
+// with [Session.Add] and the outcomes of calls with [Session.Over], then call [Session.End]. It
+// is not safe for concurrent use.
 type Session struct {
 	name  string
 	load  Loader
@@ -26,41 +26,41 @@ type Session struct {
 	calls []*call // those that are not nested, in order
 	byRef map[session.Ref]*call
 	loose []note // messages that belong to no call
-	// invalid is the number of invalid frames; rest is the index in loose of the note
-	// that represents all beyond maxInvalid.
+	// invalid is the number of invalid frames. rest is the index in loose of the note that
+	// represents all frames beyond maxInvalid.
 	invalid, rest int
-	exchanges     map[uint64]*exchange // those of HTTP that are open
+	exchanges     map[uint64]*exchange // the open HTTP exchanges
 	traffic       map[string]traffic   // by kind
 	headers       headers
 	first         map[string]uint64 // the first values of members in usualMeta
-	// early are requests of the server before its session was known, by id: the tracker
+	// early are server requests that arrived before their session was known, by id. The tracker
 	// cannot pair them with their responses.
 	early   map[string]*call
 	opening opening
-	// exit is the exit status of the server and exited the event, zero if a signal may have
-	// ended it. signalled reports that the client sent one.
+	// exit is the exit status of the server and exited the exit event. Both are zero if a
+	// signal may have ended the server. signalled reports that the client sent a signal.
 	exit      int
 	exited    session.Ref
 	signalled bool
-	// died is how the server exited while calls were open, "" if it did not. left reports
-	// that the client closed the server's stdin before.
-	died    string
-	left    bool
-	words   map[string]string // methods and names, to share them
-	asked   uint64            // the frame of the client's latest request
-	firstly session.Ref       // the client's first request
-	open    int               // calls of the client without a response
-	large   int               // messages that are too large to be parsed
-	frames  uint64
-	lacking string
+	// died describes how the server exited while calls were open, "" if it did not. left
+	// reports that the client had closed the server's stdin before.
+	died         string
+	left         bool
+	words        map[string]string // interned methods and names
+	asked        uint64            // the frame of the client's latest request
+	firstRequest session.Ref       // the client's first request
+	open         int               // number of client calls without a response
+	large        int               // number of messages that are too large to be parsed
+	frames       uint64
+	lacking      string
 
 	reader jsontree.Reader
-	held   tap.Frame // the frame that was loaded last
+	held   tap.Frame // the last frame that was loaded
 	msg    jsonrpc.Message
 }
 
-// NewSession returns a session with a name for reports. Load must return every frame that
-// was added; only [Compare] calls it.
+// NewSession returns a session with a name for reports. load must be able to return every frame
+// that was added. Only [Compare] calls it.
 func NewSession(name string, load Loader) *Session {
 	return &Session{
 		name: name, load: load, byRef: map[session.Ref]*call{}, exchanges: map[uint64]*exchange{}, traffic: map[string]traffic{},
@@ -75,9 +75,9 @@ func (s *Session) Name() string { return s.name }
 // Lacks sets the description of what is missing in the recording, for [Side.Lacks].
 func (s *Session) Lacks(what string) { s.lacking = what }
 
-// Add adds the next frame of the session. Of a frame that is too large to be read as a
-// whole, little more than the envelope is compared. If [Options.Marked] is set, only the
-// calls with a marked message are compared.
+// Add adds the next frame of the session. If a frame is too large to be read as a whole, little
+// more than its envelope is compared. If [Options.Marked] is set, only calls with a marked
+// message are compared.
 func (s *Session) Add(e *session.Entry, marked bool) {
 	s.frames++
 	if e.Facts != nil {
@@ -92,8 +92,8 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 	}
 }
 
-// Over adds the outcome of a call that ended with the last frame, or that is still open
-// after the last frame of the session.
+// Over adds the outcome of a call that ended with the last frame, or that is still open after
+// the last frame of the session.
 func (s *Session) Over(c *session.Call) { s.settle(c) }
 
 // End must be called after the last frame.
@@ -113,8 +113,8 @@ type arrived struct {
 	early  bool // its session is not known yet
 }
 
-// word returns a copy of a text, shared by all its occurrences.
-func (s *Session) word(text string) string {
+// intern returns a copy of a text that is shared by all occurrences.
+func (s *Session) intern(text string) string {
 	w, ok := s.words[text]
 	if !ok {
 		w = strings.Clone(text)
@@ -125,7 +125,7 @@ func (s *Session) word(text string) string {
 	return w
 }
 
-// maxWords is the maximum number of shared texts.
+// maxWords is the maximum number of interned texts.
 const maxWords = 1 << 14
 
 // A part is a member of a message.
@@ -141,27 +141,27 @@ func (p part) String() string { return [...]string{"params", "result", "error"}[
 
 func (p part) of(m *jsonrpc.Message) []byte { return [...][]byte{m.Params, m.Result, m.Error}[p] }
 
-// A payload is a member of a message, or a value inside it. Only its hashes are kept; it
+// A payload is a member of a message, or a value inside it. Only its hashes are kept. The value
 // can be loaded.
 type payload struct {
-	of  *Session // the session that it is loaded from
+	of  *Session // the session from which it is loaded
 	seq uint64   // of the frame
-	// value and spelled are its hashes without the members that never count, see bare.
+	// value and spelled are its hashes without the members that are always ignored; see bare.
 	value, spelled uint64
 	odd            *oddity // usually nil
 	index          uint32  // in a batch
 	part           part
-	// there reports that the message has it, large that its frame was too large to be
+	// there reports that the message has the member, large that its frame was too large to be
 	// parsed.
 	there, large bool
 }
 
 // An oddity holds rare properties of a payload.
 type oddity struct {
-	within jsontree.Path // leads from the member to the value
+	within jsontree.Path // the path from the member to the value
 	twice  string        // duplicate members of the message itself
 	remark string        // what is wrong with its member jsonrpc
-	size   int64         // of a large one
+	size   int64         // the size of a large payload
 }
 
 // ref returns the message.
@@ -179,7 +179,7 @@ func (s *Session) at(ref session.Ref, p part) payload {
 	return payload{of: s, seq: ref.Seq, index: uint32(ref.Index), part: p}
 }
 
-// inside returns the payload of a value inside a message.
+// inside returns the payload for a value inside a message.
 func (s *Session) inside(a *arrived, p part, v jsontree.Value, within ...jsontree.Step) payload {
 	x := s.at(a.p.Message, p)
 	x.there, x.value, x.spelled, x.odd = true, v.Hash(), v.Spelled(), &oddity{within: within}
@@ -200,7 +200,7 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 		}
 	}
 	if len(a.m.DuplicateKeys) > 0 || remark != "" {
-		x.odd = &oddity{twice: s.word(bounded(strings.Join(a.m.DuplicateKeys, ", "))), remark: s.word(remark)}
+		x.odd = &oddity{twice: s.intern(bounded(strings.Join(a.m.DuplicateKeys, ", "))), remark: s.intern(remark)}
 	}
 	raw := p.of(a.m)
 	if raw == nil {
@@ -224,8 +224,8 @@ func (s *Session) payload(a *arrived, p part, method string) (payload, jsontree.
 	return x, v
 }
 
-// bare hashes a payload without the members that never count. Most payloads that differ
-// only in these need not be loaded.
+// bare hashes a payload without the members that are always ignored, so that most payloads that
+// differ only in those need not be loaded.
 func (s *Session) bare(p part, method string, v jsontree.Value) (value, spelled uint64) {
 	meta, cursor := v.Get("_meta"), v.Get("nextCursor").Kind() == jsontree.String
 	opens := meta.Kind() == jsontree.Object && !meta.Opaque()
@@ -254,10 +254,10 @@ func (s *Session) usual(name string, v jsontree.Value) bool {
 	return s.first[name] == v.Hash()
 }
 
-// errGone is returned if a loaded frame is not the one that was added.
+// errGone is returned if a loaded frame differs from the one that was added.
 var errGone = errors.New("the frame has changed since it was first read")
 
-// load returns the value, absent if the message does not have it.
+// load returns the value, which is absent if the message lacks it.
 func (p *payload) load() (jsontree.Value, error) {
 	if !p.there {
 		return jsontree.Value{}, nil
@@ -307,18 +307,18 @@ type note struct {
 	lane   tap.Lane
 	kind   jsonrpc.Kind
 	role   session.Role
-	// late reports that its call was over when it came, guess that its call is the most
-	// likely of several.
+	// late reports that it arrived after the end of its call, guess that its call is only the
+	// most likely of several.
 	late, guess bool
 }
 
-// id is the same for notes with the same content.
+// id returns the same value for notes with the same content.
 func (n *note) id() uint64 { return jsontree.Mix(n.like(), n.value) }
 
-// same is the same for notes with the same content and spelling.
+// same returns the same value for notes with the same content and spelling.
 func (n *note) same() uint64 { return jsontree.Mix(n.like(), n.spelled) }
 
-// like is the same for notes with the same method, lane and kind.
+// like returns the same value for notes with the same method, lane, kind and lateness.
 func (n *note) like() uint64 {
 	h := jsontree.Mix(jsontree.HashString(n.method), uint64(n.lane)<<8|uint64(n.kind))
 	if n.late {
@@ -327,18 +327,18 @@ func (n *note) like() uint64 {
 	return h
 }
 
-// A call is a request with everything that belongs to it. It may be nested in another: a
-// request of the server, or one in an input_required result.
+// A call is a request with everything that belongs to it. It may be nested in another call: as
+// a server request, or as an entry of an input_required result.
 type call struct {
 	ref session.Ref
-	// method is the request's, name the tool, prompt or resource, subject a short text
-	// for people.
+	// method is the method of the request, name the tool, prompt or resource, and subject a
+	// short text for people.
 	method, name, subject string
-	// key is the same for calls that ask for the same, weak for those with the same tool,
-	// prompt or resource, args for those with the same arguments.
+	// key is the same for equal requests, weak for calls of the same tool, prompt or resource,
+	// args for calls with the same arguments.
 	key, weak, args uint64
 	request, answer payload
-	code            string // of an error
+	code            string // the code of an error
 	parent          *call
 	asked           []*call // the nested calls
 	notes           []note
@@ -353,27 +353,27 @@ type call struct {
 	cursor, next    uint64    // hashes of the cursor in the request and in the result
 	pages           []payload // the results of further pages
 	retries         []payload // the params of further requests, which carry input
-	states          []bool    // whether the results that ask for input have a requestState
-	broken          *call     // the page after these, if it failed
-	task            *payload  // the first state of the task, nil if it is none
+	states          []bool    // whether each result that requests input has a requestState
+	broken          *call     // the page after those, if it failed
+	task            *payload  // the first state of the task, nil if the call is not a task
 	lane            tap.Lane
 	answerKind      jsonrpc.Kind
 	status          session.CallStatus
 	failed          bool // the result has isError
-	elsewhere       bool // the response came on another exchange, so http means nothing
-	refused         bool // the status alone is the response
+	otherExchange   bool // the response came on another exchange, so http is meaningless
+	refused         bool // the response is only an HTTP status
 	stateLost       bool // a retry does not have the requestState of the result
 	hungUp          bool // the client closed its stream
-	brokenOff       bool // its exchange ended otherwise
-	embedded        bool // it was asked in a result
-	guess           bool // its parent is the most likely of several
+	brokenOff       bool // its exchange ended for another reason
+	embedded        bool // the request is embedded in another message
+	guess           bool // its parent is only the most likely of several
 	alone           bool // no other call was open
-	probe           bool // it finds out what the server supports
+	probe           bool // it probes what the server supports
 	marked          bool // see [Session.Add]
-	joined          bool // it is part of another
+	joined          bool // it is part of another call
 }
 
-// answered reports whether there is a response that ends the call.
+// answered reports whether a response ended the call.
 func (u *call) answered() bool { return u.answer.there || u.answer.large }
 
 // worked reports whether the response is a result without isError.
@@ -381,9 +381,8 @@ func (u *call) worked() bool {
 	return u.answered() && u.answerKind == jsonrpc.Response && !u.failed
 }
 
-// wait begins or ends a period in which the responding side waits for the other. Such
-// periods are subtracted from own, the duration of the call; since is the start of the
-// current one.
+// wait begins or ends a period in which the responding side waits for the other. Such periods
+// are subtracted from own, the duration of the call. since is the start of the current period.
 func (u *call) wait(at time.Duration, by int) {
 	switch u.waits += by; {
 	case by > 0 && u.waits == 1:
@@ -398,7 +397,7 @@ func (s *Session) setKeys(u *call, v jsontree.Value) {
 	of := jsontree.Mix(jsontree.HashString(u.method), uint64(u.lane))
 	u.weak = of
 	about := func(x jsontree.Value, name string) {
-		u.name, u.weak = s.word(bounded(name)), jsontree.Mix(of, x.Hash())
+		u.name, u.weak = s.intern(bounded(name)), jsontree.Mix(of, x.Hash())
 	}
 	switch m := u.method; {
 	case m == "tools/call" || m == "tools/invoke" || m == "prompts/get":

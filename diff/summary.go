@@ -13,7 +13,7 @@ const (
 	maxInClause = 2
 )
 
-// summarize describes the report in a sentence, the highest class first.
+// summarize summarizes the report as text, the highest class first.
 func (r *Report) summarize() string {
 	if _, differs := r.Worst(); !differs {
 		s := fmt.Sprintf("No differences in %s", count(r.Calls, "call"))
@@ -31,7 +31,7 @@ func (r *Report) summarize() string {
 	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.rest())
 }
 
-// rest describes what is the same.
+// rest describes how many calls are the same.
 func (r *Report) rest() string {
 	if r.Calls == 0 {
 		return strings.TrimPrefix(r.kept()+".", ".")
@@ -116,7 +116,7 @@ func classCount(c Class, n uint64) string {
 	return count(n, c.String()+" difference")
 }
 
-// clause describes the difference in a few words. Call is "" if what names it.
+// clause describes the difference in a few words. call is "" if what names it.
 func (d *Difference) clause() (call, what string) {
 	call, what = d.call(), d.What
 	switch {
@@ -150,7 +150,7 @@ func (d *Difference) clause() (call, what string) {
 	return call, what
 }
 
-// part returns the path, relative to the definition if it is in one.
+// part returns the path, relative to its definition if it is in one.
 func (d *Difference) part() string {
 	if i := strings.Index(d.Path, `"].`); i >= 0 && strings.HasSuffix(d.Method, "/list") {
 		return d.Path[i+len(`"].`):]
@@ -158,7 +158,7 @@ func (d *Difference) part() string {
 	return d.Path
 }
 
-// call names the call, or the definition that the difference is in.
+// call returns the name of the call, or of the definition, that contains the difference.
 func (d *Difference) call() string {
 	if i := strings.Index(d.Path, `["`); i >= 0 && strings.HasSuffix(d.Method, "/list") {
 		if end := strings.Index(d.Path[i+2:], `"]`); end >= 0 {

@@ -17,7 +17,7 @@ type timing struct {
 	usual map[uint64]timeRange
 }
 
-// A timedGroup holds the pairs of calls with the same key call.weak.
+// A timedGroup holds the pairs of calls with the same call.weak, its key.
 type timedGroup struct {
 	key   uint64
 	pairs []*pair
@@ -42,8 +42,8 @@ func (t *timing) add(p *pair) {
 	g.pairs = append(g.pairs, p)
 }
 
-// compareTimes compares the durations of the calls of each group: the medians, or else the
-// single calls.
+// compareTimes compares the durations of the calls of each group: the medians, or, if those do
+// not differ, the individual calls.
 func (e *engine) compareTimes() {
 	for _, g := range e.timed.order {
 		if !e.compareMedians(g) {
@@ -75,8 +75,7 @@ func median(pairs []*pair, of func(*pair) time.Duration) time.Duration {
 	return times[(len(times)-1)/2]
 }
 
-// compareEach reports the slowest and the fastest call of a group compared with the other
-// side.
+// compareEach reports the calls of a group that became slower and faster by the largest amount.
 func (e *engine) compareEach(g *timedGroup) {
 	for _, kind := range []Kind{Slower, Faster} {
 		var worst *pair
@@ -104,14 +103,14 @@ func (e *engine) compareEach(g *timedGroup) {
 func (e *engine) reportTimes(p *pair, kind Kind, a, b time.Duration, what string) {
 	w := p.of(InResponse, tap.ToServer+tap.ToClient-p.a.lane, p.a.answer.ref(), p.b.answer.ref())
 	f := &finding{class: Timing, kind: kind, path: jsontree.Path{jsontree.To("time")}, what: what, slow: &slowness{a, b}}
-	if p.a.ref == e.a.firstly || p.b.ref == e.b.firstly {
-		f.reason = "includes the start of the server"
+	if p.a.ref == e.a.firstRequest || p.b.ref == e.b.firstRequest {
+		f.reason = "includes the startup of the server"
 	}
 	e.report(w, f)
 }
 
-// timesDiffer reports whether a duration differs by more than both thresholds, from those of
-// the baselines too.
+// timesDiffer reports whether a duration differs by more than both thresholds from the other one
+// and from those of the baselines.
 func (e *engine) timesDiffer(g *timedGroup, a, b time.Duration) (Kind, bool) {
 	longest, shortest := a, a
 	if u, ok := e.timed.usual[g.key]; ok {
@@ -144,8 +143,7 @@ func (t *timing) learn(from *timing) {
 	}
 }
 
-// Durations returns the new and the old duration of a call that is slower or faster, in
-// words.
+// Durations describes the new and the old duration of a call that is slower or faster.
 func (d *Difference) Durations() string {
 	return fmt.Sprintf("%s instead of %s", rounded(d.NewTime), rounded(d.OldTime))
 }

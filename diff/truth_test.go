@@ -12,8 +12,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestTruth goes through tables of small pairs of sessions, each with all that
-// is to be told of it and its class.
+// TestTruth runs tables of small pairs of sessions, each with all differences to report and their
+// classes.
 func TestTruth(t *testing.T) {
 	names, err := filepath.Glob("testdata/truth/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -41,18 +41,18 @@ func truth(t *testing.T, text string) {
 	r := compare(t, a, b, Options{})
 	got := verdicts(r)
 	if !verdictsFit(got, want) {
-		t.Errorf("told:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		t.Errorf("got:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 	for i := range r.Differences {
-		// The dialect has no page, and a revision is no more than what was asked for.
+		// The dialect has no page, and the reason for a revision is only that the client requested it.
 		d := &r.Differences[i]
 		if d.Class == Expected && (d.Reason == "" || !page.MatchString(d.Page) && d.Path != "$.revision" && !strings.Contains(d.Reason, "002 dialect")) {
 			t.Errorf("%s %s %s is expected, because %q: see %q", d.Method, d.Path, d.What, d.Reason, d.Page)
 		}
 	}
-	// The other way round it is the same number of places, whatever they mean.
+	// In the reverse direction the number of differences is the same, whatever their classes.
 	if back := verdicts(compare(t, b, a, Options{})); (len(back) == 0) != (len(got) == 0) {
-		t.Errorf("the other way round:\n  %s", strings.Join(back, "\n  "))
+		t.Errorf("in reverse:\n  %s", strings.Join(back, "\n  "))
 	}
 	for _, side := range [][]string{verdicts(compare(t, a, a, Options{})), verdicts(compare(t, b, b, Options{}))} {
 		if len(side) > 0 {
@@ -61,11 +61,11 @@ func truth(t *testing.T, text string) {
 	}
 }
 
-// page is how a page of the specification is named.
+// page matches the name of a page of the specification.
 var page = regexp.MustCompile(`^20\d\d-\d\d-\d\d/(basic|client|server)(/[a-z_-]+)*(#[a-z_-]+)?$`)
 
-// TestPrintedPathsCanBeIgnored takes each path that is printed of the truth tables as a
-// rule: what differs there and below is left out, and nothing else.
+// TestPrintedPathsCanBeIgnored uses each path that is printed for the truth tables as a rule: what
+// differs there and below is ignored, and nothing else.
 func TestPrintedPathsCanBeIgnored(t *testing.T) {
 	names, _ := filepath.Glob("testdata/truth/*.txtar")
 	for _, name := range names {
@@ -101,12 +101,12 @@ func TestPrintedPathsCanBeIgnored(t *testing.T) {
 				r := compare(t, a, b, Options{Ignore: []Rule{rule}})
 				for i := range r.Differences {
 					if d := &r.Differences[i]; below.MatchString(d.Path) {
-						t.Errorf("%s: %s is not left out by %s", c.Name, d.Path, path)
+						t.Errorf("%s: %s is not ignored by %s", c.Name, d.Path, path)
 					}
 					rest += r.Differences[i].Times
 				}
 				if r.Ignored != want || rest != uint64(len(printed))-want {
-					t.Errorf("%s: %s leaves out %d, want %d; %d of %d are left", c.Name, path, r.Ignored, want, rest, len(printed))
+					t.Errorf("%s: %s ignores %d, want %d; %d of %d remain", c.Name, path, r.Ignored, want, rest, len(printed))
 				}
 			}
 		}
@@ -126,7 +126,7 @@ func parseTruth(text string) (lines, want []string) {
 	return lines, want
 }
 
-// verdicts are the differences of a report as a script writes them.
+// verdicts returns the differences of a report in the form of a script.
 func verdicts(r *Report) (all []string) {
 	for i := range r.Differences {
 		d := &r.Differences[i]
@@ -146,8 +146,8 @@ func verdicts(r *Report) (all []string) {
 	return all
 }
 
-// verdictsFit reports whether each verdict is wanted, and each that is wanted is there.
-// One that is wanted may leave the words out, or have a part of them.
+// verdictsFit reports whether the verdicts are exactly the wanted ones. A wanted verdict may omit
+// the words, or have only a part of them.
 func verdictsFit(got, want []string) bool {
 	if len(got) != len(want) {
 		return false

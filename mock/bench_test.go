@@ -9,8 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// roundTrips sends requests over pipes of the system to a server, and waits for each
-// answer.
+// roundTrips sends requests over system pipes to a server, and waits for each answer.
 func roundTrips(b *testing.B, frames []tap.Frame, serve func(in io.Reader, out io.Writer)) {
 	inR, inW := osPipe(b)
 	outR, outW := osPipe(b)
@@ -47,7 +46,7 @@ func osPipe(b *testing.B) (r, w *os.File) {
 	return r, w
 }
 
-// echo is the least that a server does.
+// echo is a minimal server.
 func echo(in io.Reader, out io.Writer) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {

@@ -12,22 +12,22 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A conversation is a session with a client. Over HTTP each stream is written by the request
-// that it answers. On stdio a message is written at once.
+// A conversation is a session with a client. Over HTTP each stream is written by the handler of
+// the request that it answers. On stdio a message is written immediately.
 type conversation struct {
 	srv  *Server // nil on stdio, as is rec
 	rec  *played
 	note func(replay.Note)
 	done func()      // called when it is over
-	live *Live       // gets what is not recorded, nil for none
+	live *Live       // gets messages that are not recorded, nil for none
 	out  *lineWriter // on stdio
-	// id is the session id, "" if the client names no session. number identifies it then.
+	// id is the session id, "" if the client does not name its session. Then number identifies it.
 	id     string
 	number sessionKey
-	target string       // where the client began it
+	target string       // the target of the request that began it
 	used   atomic.Int64 // when it was last used, in nanoseconds since the start of the server
 
-	// turn is held together with mu by what may write on stdio. It stays held while mu is
+	// turn is held together with mu by code that may write on stdio. It stays held while mu is
 	// released for the write, so that nothing more is read from a client that does not read.
 	turn sync.Mutex
 	mu   sync.Mutex
@@ -38,34 +38,34 @@ type conversation struct {
 	began   time.Time
 	timer   *time.Timer
 	ended   bool  // the client has ended the session
-	over    bool  // nothing more comes
+	over    bool  // nothing more is sent
 	failed  error // why it is over, nil for no error
-	// probe reports that the client has only asked for the server's versions, declined that
-	// the live server refused to open the session.
+	// probe reports that the client has only sent server/discover, declined that the live server
+	// refused to open the session.
 	probe, declined bool
 
 	streams   map[replay.Stream]*stream
 	last      replay.Stream
 	kept      []*stream // those that can be resumed, oldest first
 	keptBytes int
-	times     map[string]int // how often a name was given to a stream
+	times     map[string]int // how many streams were given a name
 	standing  *stream
 	duplex    *stream
 	waiting   int // bytes that clients have not read
 
-	// latest is the stream of the last output. The output for another stream is held until
-	// that one has been written, but not beyond heldTo, so that clients get them in order.
+	// latest is the stream of the last output. Output for another stream is held until that
+	// output has been written, but not beyond heldTo, so that clients get them in order.
 	latest *stream
 	held   *replay.Output
 	heldTo time.Duration
 }
 
 const (
-	maxConversations  = 1024                   // sessions that nothing ended
+	maxConversations  = 1024                   // open sessions
 	maxWaiting        = 16 << 20               // unread bytes before playing stops
 	maxResumable      = 1024                   // streams kept for resuming
 	maxResumableBytes = 16 << 20               // and their bytes
-	maxHeldUp         = 100 * time.Millisecond // how long an unread stream delays the others
+	maxHeldUp         = 100 * time.Millisecond // how long an unread stream delays others
 )
 
 // converse starts a session.
@@ -125,8 +125,8 @@ func (c *conversation) now() time.Duration { return time.Since(c.began) }
 // tick is called by the timer.
 func (c *conversation) tick() { c.act(func() {}) }
 
-// act calls do, unless the session is over, and writes what follows from it. It reports whether
-// the session is over then.
+// act calls do, unless the session is over, and writes what results from it. It reports whether
+// the session is over afterwards.
 func (c *conversation) act(do func()) (over bool) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -139,15 +139,15 @@ func (c *conversation) act(do func()) (over bool) {
 	return c.over
 }
 
-// accept takes a client message. The caller holds the lock.
+// accept handles a client message. The caller holds the lock.
 func (c *conversation) accept(in replay.Input) (r replay.Reception) {
-	if c.live == nil || !c.live.took(c, in) {
+	if c.live == nil || !c.live.accepts(c, in) {
 		r = c.play.Receive(c.now(), in)
 	}
 	return r
 }
 
-// pump hands what is due to the streams and sets the timer for the rest. The caller holds the
+// pump passes due output to the streams and sets the timer for the rest. The caller holds the
 // lock.
 func (c *conversation) pump() {
 	for !c.over && c.waiting < maxWaiting {
@@ -187,7 +187,7 @@ func (c *conversation) pump() {
 // owes reports whether the live server owes responses.
 func (c *conversation) owes() bool { return c.live != nil && c.live.owes() }
 
-// put hands an output to its stream. The caller holds the lock.
+// put passes an output to its stream. The caller holds the lock.
 func (c *conversation) put(out replay.Output) {
 	if c.out != nil {
 		c.write(out)
@@ -197,7 +197,7 @@ func (c *conversation) put(out replay.Output) {
 	if x == nil {
 		return // the client cannot resume it
 	}
-	if x.live { // both servers answer, so only this count shows the last response
+	if x.live { // both servers respond, so only this count identifies the last response
 		m := jsonrpc.Peek(out.Raw)
 		for part := range m.All {
 			if isResponse(part) {
@@ -215,20 +215,20 @@ func (c *conversation) put(out replay.Output) {
 		c.keep(x)
 		c.keptBytes += n
 	}
-	// If the client has no event id with which to resume a played stream, what came when the
-	// recorded client resumed it comes on the same stream.
+	// If the client has no event id with which to resume a played stream, what the recorded
+	// client got when it resumed the stream is sent on the same stream.
 	if out.Last && (!x.played || out.Abort || x.resumable || !c.play.Continue(x.id)) {
 		x.over, x.broken = true, out.Abort
 	}
 	x.signal()
 }
 
-// forward hands a message of the live server to a stream, which may be nil. Over HTTP it drops
+// forward passes a message of the live server to a stream, which may be nil. Over HTTP it drops
 // frames that are not messages. The caller holds the lock.
 func (c *conversation) forward(x *stream, raw []byte, kind jsonrpc.Kind) {
 	switch {
 	case x == nil, kind == jsonrpc.Invalid && c.out == nil:
-	case !x.reading && x.waiting >= maxWaiting: // no client has read it for long
+	case !x.reading && x.waiting >= maxWaiting: // no client has read it for a long time
 	default:
 		c.put(replay.Output{Stream: x.id, Raw: raw})
 	}
@@ -245,8 +245,8 @@ func (c *conversation) oldest(leaveOut map[replay.Stream]bool) (first *stream) {
 	return first
 }
 
-// general returns the stream for what belongs to no request, nil for none. The caller holds the
-// lock.
+// general returns the stream for messages that belong to no request, nil for none. The caller
+// holds the lock.
 func (c *conversation) general() *stream {
 	if c.standing == nil && c.id != "" {
 		c.openStanding()
@@ -263,7 +263,7 @@ func (c *conversation) openStanding() {
 	}
 }
 
-// awaitRoom waits while too much is unread.
+// awaitRoom waits while there is too much unread output.
 func (c *conversation) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -280,7 +280,7 @@ func (c *conversation) stream(form streamForm) *stream {
 	return x
 }
 
-// name gives the events of a stream ids, so that it can be resumed. The caller holds the lock.
+// name gives ids to the events of a stream, so that it can be resumed. The caller holds the lock.
 func (c *conversation) name(x *stream, name string) {
 	if c.times[name]++; c.times[name] > 1 {
 		name += "." + strconv.Itoa(c.times[name])
@@ -290,12 +290,12 @@ func (c *conversation) name(x *stream, name string) {
 	c.keep(x)
 }
 
-// naming reports whether events without an id get one: if it is unknown whether they had one,
-// and if streams are cut. Streams with a live server are not kept, as they may be endless.
+// naming reports whether events without an id get one: if it is unknown whether they had one, or
+// if streams are cut. Streams with a live server are not kept, as they may be endless.
 func (c *conversation) naming() bool { return c.live == nil && (!c.rec.heads || c.srv.opt.Cut > 0) }
 
-// keep keeps a stream for resuming, and drops the oldest finished ones if there are too many. The
-// caller holds the lock.
+// keep stores a stream for resuming, and drops the oldest finished streams if there are too many.
+// The caller holds the lock.
 func (c *conversation) keep(x *stream) {
 	if !slices.Contains(c.kept, x) {
 		c.kept = append(c.kept, x)
@@ -312,8 +312,8 @@ func (c *conversation) keep(x *stream) {
 	}
 }
 
-// finish ends the session and its streams, abruptly as if the connection broke. The caller holds
-// the lock.
+// finish ends the session and its streams. If abruptly is set, the streams end as if the
+// connection broke. The caller holds the lock.
 func (c *conversation) finish(abruptly bool) {
 	if c.over {
 		return
@@ -332,7 +332,7 @@ func (c *conversation) finish(abruptly bool) {
 	c.done()
 }
 
-// end ends the session for the client. It waits for responses that a live server owes.
+// end ends the session on behalf of the client. Responses that a live server owes are still sent.
 func (c *conversation) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,7 +352,7 @@ func (c *conversation) endLocked() {
 	}
 }
 
-// leave reports the end of the client's lane. The caller holds the lock.
+// leave handles the end of the client's lane. The caller holds the lock.
 func (c *conversation) leave() {
 	c.play.End(c.now())
 	if c.live != nil {
@@ -360,7 +360,7 @@ func (c *conversation) leave() {
 	}
 }
 
-// close ends the session at once.
+// close ends the session immediately.
 func (c *conversation) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -368,7 +368,7 @@ func (c *conversation) close() {
 	c.finish(false)
 }
 
-// detach reports that a reader no longer reads a stream.
+// detach handles that a reader no longer reads a stream.
 func (c *conversation) detach(x *stream, turn int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -410,7 +410,7 @@ func (c *conversation) drained(x *stream) {
 	x.waiting = 0
 }
 
-// A taken is what a reader has to write.
+// A taken is what a reader must write.
 type taken struct {
 	head         *replay.Response
 	pieces       []piece
@@ -419,7 +419,7 @@ type taken struct {
 	wake         <-chan struct{} // receives when there may be more
 }
 
-// take returns what a reader that has had from pieces has to write.
+// take returns what a reader must write that has already written from pieces.
 func (c *conversation) take(x *stream, from, turn int) taken {
 	c.mu.Lock()
 	defer c.mu.Unlock()

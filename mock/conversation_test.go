@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Of many streams the newest can be resumed, and those that are not over, whose place
-// among them does not change.
+// Of many streams the newest can be resumed, and those that are not over. Their order does not
+// change.
 func TestForgetsTheOldestStreams(t *testing.T) {
 	c := &conversation{streams: map[replay.Stream]*stream{}, times: map[string]int{}}
 	open := []int{0, 5, 6}
@@ -42,12 +42,12 @@ func TestForgetsTheOldestStreams(t *testing.T) {
 		t.Errorf("%d streams %v, want %d %v", len(got), got[:8], len(want), want[:8])
 	}
 	if c.keptBytes != kept {
-		t.Errorf("%d bytes are kept, want %d", c.keptBytes, kept)
+		t.Errorf("kept %d bytes, want %d", c.keptBytes, kept)
 	}
 }
 
-// A client gets the recorded session of its era, of them one of its path, of them the
-// one that was played least, of them the first.
+// A client preferably gets a recorded session with its era, then one with its path, then the least
+// played one, then the first.
 func TestServerChoosesSession(t *testing.T) {
 	legacy := lines(">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}` + "\n")
 	modern := lines(stateless)
@@ -78,7 +78,7 @@ func TestServerChoosesSession(t *testing.T) {
 	}
 }
 
-// A session that is over is forgotten, but not the one that its client has begun since.
+// A session that is over is forgotten, but not one that its client has begun since.
 func TestServerForgetsSession(t *testing.T) {
 	rec := loaded(t, lines(stateless), replay.Options{})
 	s := NewServer(rec, ServerOptions{})
@@ -90,17 +90,17 @@ func TestServerForgetsSession(t *testing.T) {
 	s.mu.Unlock()
 	s.drop(older)
 	if s.byNumber[one] != newer || len(s.open) != 1 {
-		t.Errorf("the newer one is forgotten; %d are left", len(s.open))
+		t.Errorf("the newer session was forgotten; %d remain", len(s.open))
 	}
 	s.drop(newer)
 	if len(s.byNumber) != 0 || len(s.open) != 0 {
-		t.Errorf("%d and %d are left", len(s.byNumber), len(s.open))
+		t.Errorf("%d and %d remain", len(s.byNumber), len(s.open))
 	}
 }
 
 const statelessMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
 
-// stateless is a session of 2026-07-28.
+// stateless returns a session of 2026-07-28.
 const stateless = `>{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + statelessMeta + `}}
 {"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}
 >{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + statelessMeta + `}}

@@ -13,15 +13,15 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// events serves the event stream of HTTP+SSE (2024-11-05
-// basic/transports#http-with-sse), which is a session.
+// events serves the event stream of HTTP+SSE (2024-11-05 basic/transports#http-with-sse). Each
+// stream is a session.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	c, x := s.beginDuplex(r, formEvents)
 	if c == nil {
 		s.full(w)
 		return
 	}
-	c.attach(x) // before the client knows where to send what
+	c.attach(x) // before the client learns the endpoint
 	p := reply{w: w, r: r, srv: s, c: c, x: x}
 	event := []byte("event: endpoint\ndata: /\n\n")
 	if c.rec.opened != nil {
@@ -37,7 +37,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	p.run(x.turn)
 }
 
-// beginDuplex starts a session on one stream for everything.
+// beginDuplex starts a session on a duplex stream.
 func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,17 +49,17 @@ func (s *Server) beginDuplex(r *http.Request, form streamForm) (*conversation, *
 	return c, c.duplex
 }
 
-// full reports whether no session can start, because the server is ending or records another one.
-// It answers the request then.
+// full reports whether no session can start, because the server is shutting down or records
+// another session. If so, it answers the request.
 func (s *Server) full(w http.ResponseWriter) bool {
 	s.mu.Lock()
 	closed, recording := s.closed, s.only != nil
 	s.mu.Unlock()
 	switch {
 	case closed:
-		http.Error(w, "mcptap mock: the server is ending", http.StatusServiceUnavailable)
+		http.Error(w, "mcptap mock: the server is shutting down", http.StatusServiceUnavailable)
 	case recording:
-		http.Error(w, "mcptap mock: one session is recorded in a run, and there has been one; start mcptap again for another", http.StatusConflict)
+		http.Error(w, "mcptap mock: each run records one session; restart mcptap to record another", http.StatusConflict)
 	}
 	return closed || recording
 }
@@ -74,7 +74,7 @@ func (c *conversation) attach(x *stream) {
 	}
 }
 
-// receive takes a message of a WebSocket, and reports whether the session goes on.
+// receive handles a message from a WebSocket, and reports whether the session continues.
 func (c *conversation) receive(raw []byte, binary bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,8 +87,8 @@ func (c *conversation) receive(raw []byte, binary bool) bool {
 	return true
 }
 
-// receiveOn takes a message of HTTP+SSE. It returns the stream of the HTTP response, nil if that was
-// not recorded, and whether the session goes on.
+// receiveOn handles a message of HTTP+SSE. It returns the stream for the HTTP response, nil if no
+// response was recorded, and whether the session continues.
 func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,8 +105,8 @@ func (c *conversation) receiveOn(raw []byte) (x *stream, ok bool) {
 	return x, true
 }
 
-// postEvents handles a POST of HTTP+SSE. Responses come on the event stream. The specification names
-// no status; all servers send 202.
+// postEvents handles a POST of HTTP+SSE. Responses are sent on the event stream. The specification
+// does not define a status; all servers send 202.
 func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversation) {
 	var p posted
 	if !p.read(w, r, &replay.Head{}) {
@@ -131,11 +131,11 @@ func (s *Server) postEvents(w http.ResponseWriter, r *http.Request, c *conversat
 	}
 }
 
-// subprotocol is the one that clients of the TypeScript SDK request. No revision of the
+// subprotocol is the subprotocol that clients of the TypeScript SDK request. No revision of the
 // specification defines one.
 const subprotocol = "mcp"
 
-// socket serves a WebSocket, which is a session.
+// socket serves a WebSocket. Each WebSocket is a session.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	up := websocket.Upgrader{
 		Subprotocols: append(slices.Clone(s.rec.subprotocols), subprotocol), WriteBufferSize: 32 << 10,
@@ -169,7 +169,8 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	c.detach(x, x.turn)
 }
 
-// refusesUpgrade refuses the n-th request for a WebSocket if the n-th recorded one was refused.
+// refusesUpgrade refuses the n-th WebSocket request if the n-th recorded one was refused, and
+// reports whether it did.
 func (s *Server) refusesUpgrade(w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	n := s.upgrades
@@ -182,7 +183,7 @@ func (s *Server) refusesUpgrade(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// closing is the timeout for a close frame.
+// closing is the timeout for sending a close frame.
 const closing = 5 * time.Second
 
 // relay writes a stream to a WebSocket until it is over or the client is gone.
@@ -205,8 +206,8 @@ func (c *conversation) relay(conn *websocket.Conn, x *stream, ended <-chan struc
 			continue
 		case t.over && !t.broken:
 			bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-			if c.rec.bye != nil {
-				bye = c.rec.bye
+			if c.rec.closeFrame != nil {
+				bye = c.rec.closeFrame
 			}
 			_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closing))
 			return

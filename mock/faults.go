@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// ReadFaults reads faults, and files of faults, which are named by @FILE. cut is the
-// number of events of cut=N, which is a fault of the server and not of an answer.
+// ReadFaults parses faults and, for arguments of the form @FILE, files of faults. cut is the number
+// of events in cut=N, which is a fault of the server and not of an answer.
 func ReadFaults(args []string) (all []replay.Fault, cut int, err error) {
 	add := func(text string) error {
 		kind, rest, _ := strings.Cut(strings.Join(strings.Fields(text), " "), " ")
@@ -45,25 +45,25 @@ func ReadFaults(args []string) (all []replay.Fault, cut int, err error) {
 	return all, cut, nil
 }
 
-// longestFault is the maximum length of a line of a fault file, in bytes. A longer line
-// means that it is another kind of file.
+// longestFault is the maximum length of a line in a fault file, in bytes. A longer line means that
+// the file is of another kind.
 const longestFault = 1000
 
-// readFaultFile reads a file of faults: one a line, # begins a comment.
+// readFaultFile reads a file of faults, one per line. # begins a comment.
 func readFaultFile(name string, add func(string) error) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}
 	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // as Windows begins a text
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) { // Windows programs add a byte order mark
 		n++
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		if len(line) > longestFault {
-			return fmt.Errorf("%s, line %d: a fault cannot have %d bytes", name, n, len(line))
+			return fmt.Errorf("%s, line %d: a line of %d bytes is too long for a fault", name, n, len(line))
 		}
 		if err := add(line); err != nil {
 			return fmt.Errorf("%s, line %d: %w", name, n, err)

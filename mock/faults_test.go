@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file of faults is read as people write it, and what is wrong is named by its line.
+// A file of faults may be formatted freely, and errors name the line.
 func TestReadFaults(t *testing.T) {
 	for _, c := range []struct {
 		text, err string
@@ -24,7 +24,7 @@ func TestReadFaults(t *testing.T) {
 		{text: "explode", err: "disconnect, status or cut)"},
 		{text: "drop\n\ndelay=soon\n", err: "line 3: delay"},
 		{text: "drop\n\x1b[31m\n", err: `line 2: unknown fault "\x1b[31m"`},
-		{text: "\n" + strings.Repeat("x", 100_000), err: "line 2: a fault cannot have 100000 bytes"},
+		{text: "\n" + strings.Repeat("x", 100_000), err: "line 2: a line of 100000 bytes is too long for a fault"},
 	} {
 		name := filepath.Join(t.TempDir(), "faults")
 		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {

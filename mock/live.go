@@ -19,47 +19,48 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Live is a live server that answers what is not in a recording, for one session: that of
-// [Live.Stdio], or of a [Server]. The messages that it exchanges with the client are the frames
-// to add to the recording. The script must have its Forward method in its options.
+// A Live is a live server that answers requests that are not in the recording. It serves one
+// session: that of [Live.Stdio] or of a [Server]. The messages that it exchanges with the client
+// are the frames to add to the recording. The options of the script must contain its Forward
+// method.
 //
-// The connection is made for the first such request. The server first gets the client's
-// initialize and initialized notification, if there were any. Its response to that is not
-// passed on. From then on its requests and notifications reach the client, under ids that the
-// recorded server does not use, and the client's notifications reach it.
+// Live connects to the server at the first such request. The server first gets the client's
+// initialize request and initialized notification, if there were any. Its response to initialize
+// is not passed on. From then on its requests and notifications reach the client, with ids that
+// the recorded server does not use, and the client's notifications reach the server.
 //
-// What the recording answers does not reach the live server, which therefore lacks the effects
-// of that.
+// Requests that are answered from the recording do not reach the live server, so they have no
+// effect there.
 type Live struct {
 	// Dial connects to the server.
 	Dial func() (client.Conn, error)
-	// Patience is how long the server may take for the responses that it owes when the
-	// client has ended the session. Its input ends when it has all client messages.
+	// Patience is how long the server may take for the responses that it owes after the client
+	// has ended the session. The server's input ends when it has received all client messages.
 	Patience time.Duration
 
-	c     atomic.Pointer[conversation] // its lock guards all that follows
+	c     atomic.Pointer[conversation] // its lock guards all fields below
 	began time.Time
 	state liveState
-	// conn is the connection, nil until dialed is closed and if there is none. events come
-	// from it, stop ends its context.
+	// conn is the connection, nil before dialed is closed or if connecting failed. events
+	// receives its events, stop cancels its context.
 	conn   client.Conn
 	dialed chan struct{}
 	events chan client.Event
 	stop   context.CancelFunc
 	closed bool
 	// initialize and initialized are the messages with which the client opened the session.
-	// opened reports that the server got the second.
+	// opened reports that the server got initialized.
 	initialize, initialized []byte
 	opened                  bool
 
-	queue   []*liveMessage    // for the server
+	queue   []*liveMessage    // the messages to send to the server
 	awaited *liveMessage      // the unanswered initialize
 	open    []*liveMessage    // the client requests that wait for a response, oldest first
-	stream  replay.Stream     // of the latest client message
-	asked   map[string][]byte // the ids of its own requests, by those that the client got
+	stream  replay.Stream     // the stream of the latest client message
+	asked   map[string][]byte // the ids of the server's requests, by the ids sent to the client
 	next    int64
 	added   []tap.Frame
-	// left reports that the client has ended the session, late that the patience is over.
+	// left reports that the client has ended the session, late that Patience has expired.
 	left, late bool
 }
 
@@ -77,15 +78,15 @@ type liveMessage struct {
 	out                 *client.Outgoing
 	request             bool
 	id, method, subject string
-	token               string        // of its progress
-	stream              replay.Stream // where the client is answered
-	modern              bool          // of 2026-07-28
+	token               string        // the progress token
+	stream              replay.Stream // the stream for the response
+	modern              bool          // the message is of 2026-07-28
 }
 
-// firstLiveID is greater than the ids of other servers, and exact in JavaScript.
+// firstLiveID is greater than the ids that servers use, and exact in JavaScript.
 const firstLiveID = 1 << 40
 
-// Forward is for [replay.Options].
+// Forward is the function for [replay.Options].
 func (l *Live) Forward(raw []byte) bool {
 	c := l.c.Load()
 	if c == nil || c.over || l.closed || l.state == liveGone {
@@ -102,7 +103,7 @@ func (l *Live) Forward(raw []byte) bool {
 	return true
 }
 
-// begin connects to the server and opens the session unless the client is doing so.
+// begin connects to the server, and opens the session unless the client is doing so.
 func (l *Live) begin(c *conversation, opening bool) {
 	l.state, l.began, l.asked = liveUp, time.Now(), map[string][]byte{}
 	if l.initialize != nil && !opening {
@@ -141,11 +142,11 @@ func (l *Live) run(ctx context.Context, c *conversation) {
 	}
 }
 
-// requestTime is how long the server may take to accept a request before the next message is
-// sent. It may need that message to respond.
+// requestTime is how long the server may take to accept a request before the next message is sent
+// anyway. The server may need that message to respond.
 const requestTime = time.Second
 
-// write sends the queue in order until the session or the server is over.
+// write sends the queue in order until the session has ended or the server is gone.
 func (l *Live) write(ctx context.Context, c *conversation) {
 	for {
 		c.mu.Lock()
@@ -201,7 +202,7 @@ func (l *Live) Close() {
 		return
 	}
 	ended := make(chan struct{})
-	go func() { // nothing else may be reading them
+	go func() { // there may be no other reader
 		for {
 			select {
 			case <-l.events:
@@ -214,9 +215,9 @@ func (l *Live) Close() {
 	close(ended)
 }
 
-// Added returns the frames to add to the recording, without numbers, with times relative to the
-// first one, without requests that the live server did not answer. It returns nil if no request
-// is left.
+// Added returns the frames to add to the recording. They have no numbers, and times relative to
+// the first one. Requests that the live server did not answer are omitted. Added returns nil if no
+// request is left.
 func (l *Live) Added() []tap.Frame {
 	c := l.c.Load()
 	if c == nil {
@@ -234,7 +235,7 @@ func (l *Live) Added() []tap.Frame {
 	return slices.Clone(l.added)
 }
 
-// record keeps a message of the live session.
+// record adds a message to the frames to add.
 func (l *Live) record(lane tap.Lane, message []byte) {
 	raw := asLine(message)
 	l.added = append(l.added, tap.Frame{
@@ -242,7 +243,7 @@ func (l *Live) record(lane tap.Lane, message []byte) {
 	})
 }
 
-// send queues a message for the server and, if asked to, records it.
+// send queues a message for the server and, if record is set, records it.
 func (l *Live) send(raw []byte, record bool) *liveMessage {
 	if record {
 		l.record(tap.ToServer, raw)
@@ -264,10 +265,10 @@ func (l *Live) outgoing(raw []byte) *liveMessage {
 	}
 }
 
-// owes reports whether the server owes responses.
+// owes reports whether the server owes responses and may still send them.
 func (l *Live) owes() bool { return len(l.open) > 0 && l.state != liveGone && !l.late }
 
-// leave reports that the client has ended the session.
+// leave handles that the client has ended the session.
 func (l *Live) leave(c *conversation) {
 	l.left = true
 	c.changed.Broadcast()
@@ -276,8 +277,8 @@ func (l *Live) leave(c *conversation) {
 	}
 }
 
-// took handles a client message, and reports whether it is for the live server only.
-func (l *Live) took(c *conversation, in replay.Input) bool {
+// accepts handles a client message, and reports whether it is for the live server only.
+func (l *Live) accepts(c *conversation, in replay.Input) bool {
 	l.stream = in.Stream
 	switch m := jsonrpc.Peek(in.Raw); m.Kind {
 	case jsonrpc.Request:
@@ -345,14 +346,14 @@ func (l *Live) notified(m *jsonrpc.Message, raw []byte) bool {
 	return false
 }
 
-// opensLive reports whether the client's initialize is not in the recording, so that the live
-// server got it as such.
+// opensLive reports whether the client's initialize was forwarded to the live server because it is
+// not in the recording.
 func (l *Live) opensLive() bool {
 	return len(l.added) > 0 && jsonrpc.Peek(l.added[0].Raw).Method == "initialize"
 }
 
-// hungUp reports that the client no longer reads a stream, which cancels the requests on it in
-// 2026-07-28 (basic/transports#cancellation).
+// hungUp handles that the client no longer reads a stream, which in 2026-07-28 cancels the
+// requests on it (basic/transports#cancellation).
 func (l *Live) hungUp(x *stream) {
 	for _, r := range slices.Clone(l.open) {
 		if r.modern && r.stream == x.id {
@@ -402,8 +403,7 @@ func (l *Live) answered(m *liveMessage) {
 	}
 }
 
-// message handles a server message, which came on the exchange of request on unless that is
-// nil.
+// message handles a server message. on is the request on whose exchange it came, nil for none.
 func (l *Live) message(e *client.Event, on *liveMessage) {
 	raw := e.Raw
 	m := jsonrpc.Peek(raw)
@@ -417,8 +417,8 @@ func (l *Live) message(e *client.Event, on *liveMessage) {
 		l.c.Load().declined = m.Kind == jsonrpc.ErrorResponse && l.state == liveUp
 	}
 	if l.state == liveOpening {
-		// The client already has a response to its initialize. This one is not recorded,
-		// nor what comes before it.
+		// The client already has a response to its initialize. This response and earlier
+		// messages are not recorded.
 		if answer && l.awaited == nil {
 			l.state = liveUp
 			if l.initialized != nil {
@@ -445,7 +445,7 @@ func (l *Live) message(e *client.Event, on *liveMessage) {
 	l.c.Load().forward(to, raw, m.Kind)
 }
 
-// clientID returns an id of the same type as one of the live server, for the client.
+// clientID returns an id to use toward the client, of the same type as the id of the live server.
 func (l *Live) clientID(id []byte) []byte {
 	l.next++
 	if len(id) > 0 && id[0] == '"' {
@@ -454,7 +454,8 @@ func (l *Live) clientID(id []byte) []byte {
 	return strconv.AppendInt(nil, firstLiveID+l.next, 10)
 }
 
-// cancelled puts the id that the client knows into the cancellation of a server request.
+// cancelled replaces the id in the cancellation of a server request by the one that the client
+// knows.
 func (l *Live) cancelled(raw []byte) []byte {
 	id := replay.Value(raw, "params", "requestId")
 	for known, own := range l.asked {
@@ -466,10 +467,10 @@ func (l *Live) cancelled(raw []byte) []byte {
 	return raw
 }
 
-// route returns the stream for a server message: that of the request that it names by id, progress
-// token or subscription, or on whose exchange it came; or else that of the oldest open request,
-// so that it stays before the response; or else the one for what belongs to no request. Nil is
-// none.
+// route returns the stream for a server message, nil for none: that of the request that the message
+// names by id, progress token or subscription; or that of the request on whose exchange it came; or
+// that of the oldest open request, so that it precedes the response; or the stream for messages
+// that belong to no request.
 func (l *Live) route(m *jsonrpc.Message, on *liveMessage) *stream {
 	c := l.c.Load()
 	if c.duplex != nil {
@@ -516,15 +517,15 @@ func (l *Live) gone(why string) {
 	}
 }
 
-// refuse answers with an error a request that the live server does not answer.
+// refuse answers a request that the live server does not answer with an error.
 func (l *Live) refuse(r *liveMessage, why string) {
 	c := l.c.Load()
 	text := l.miss(r, why)
 	c.forward(cmp.Or(c.duplex, c.streams[r.stream]), errorMessage(r.id, -32603, text), jsonrpc.ErrorResponse)
 }
 
-// miss notes and removes a request without a response. A subscription that lasts until the end
-// of the session needs none.
+// miss notes and removes a request without a response. A subscription that lasts until the end of
+// the session is not noted: it needs no response.
 func (l *Live) miss(r *liveMessage, why string) (text string) {
 	text = strings.TrimSpace(r.method+" "+r.subject) + " was not recorded, and " + why
 	if !l.left || r.method != "subscriptions/listen" {
@@ -535,7 +536,7 @@ func (l *Live) miss(r *liveMessage, why string) (text string) {
 	return text
 }
 
-// over ends the session. Open requests with a stream of their own get an error.
+// over ends the session. Open requests with their own stream get an error.
 func (l *Live) over(c *conversation) {
 	l.left = true
 	for _, r := range slices.Clone(l.open) {
@@ -561,7 +562,7 @@ func isResponse(m *jsonrpc.Message) bool {
 	return m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse
 }
 
-// errorMessage returns an error response of the mock.
+// errorMessage returns an error response by the mock.
 func errorMessage(id string, code int, text string) []byte {
 	message, err := json.Marshal("mcptap mock: " + text)
 	if err != nil { // impossible for a string

@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A recordingServer is a Server that records from a live server.
+// A recordingServer is a Server with a live server from which it records.
 type recordingServer struct {
 	t      *testing.T
 	l      *Live
@@ -44,16 +44,16 @@ func newRecordingServer(t *testing.T, recorded string, start func() (io.ReadWrit
 	return k
 }
 
-// end ends the session for the client, and returns what is to be added.
+// end ends the session for the client, and returns the frames to add.
 func (k *recordingServer) end(id string) (added []string) {
 	k.t.Helper()
-	if res, body := ask(k.t, k.url, said{"DELETE", "/mcp", []string{idHeader + ": " + id}, ""}); res.StatusCode != 200 {
+	if res, body := ask(k.t, k.url, testRequest{"DELETE", "/mcp", []string{idHeader + ": " + id}, ""}); res.StatusCode != 200 {
 		k.t.Errorf("%s: %s", res.Status, body)
 	}
 	return k.added()
 }
 
-// added returns what is to be added when the session is over.
+// added returns the frames to add when the session is over.
 func (k *recordingServer) added() (added []string) {
 	<-k.over
 	for _, f := range k.l.Added() {
@@ -64,9 +64,9 @@ func (k *recordingServer) added() (added []string) {
 
 func noServer() (io.ReadWriteCloser, error) { return nil, errors.New("no such server") }
 
-// Over HTTP, too, what is recorded comes from the recording and the rest from the live
-// server, each message on the stream of the request that it belongs to.
-func TestRecordingTwoWorlds(t *testing.T) {
+// Over HTTP, too, recorded responses come from the recording and the others from the live server,
+// each message on the stream of the request that it belongs to.
+func TestRecordingUsesBothServers(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
 		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
@@ -75,14 +75,14 @@ func TestRecordingTwoWorlds(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
 	c := newWebClient(t, k.url+"/mcp")
 	has := func(name string, n int) func() bool { return func() bool { return len(c.got[name]) >= n } }
-	if status := c.post("hello", []byte(liveHello)); status != 200 || c.session == "" {
+	if status := c.post("hello", []byte(liveInitialize)); status != 200 || c.session == "" {
 		t.Fatal(status, c.session, c.errs)
 	}
 	if status := c.post("ready", []byte(liveReady)); status != http.StatusAccepted {
 		t.Error(status)
 	}
 	c.open.Go(func() { c.post("old", []byte("{\n"+strings.TrimPrefix(liveOld, "{")+"\r\n")) })
-	c.until(has("old", 1)) // and while this waits for an answer:
+	c.until(has("old", 1)) // while this waits for an answer:
 	c.open.Go(func() { c.post("new", []byte(liveNew)) })
 	c.until(func() bool { return len(c.got["new"]) >= 1 && c.all >= 4 })
 	c.post("", []byte(`{"jsonrpc":"2.0","id":0,"result":{"model":"m"}}`))
@@ -100,7 +100,7 @@ func TestRecordingTwoWorlds(t *testing.T) {
 	)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wantLines(t, "on the old one's stream", c.got["old"], // the oldest that is open
+	wantLines(t, "on the old one's stream", c.got["old"], // the oldest open one
 		`{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{}}`,
 		`{"jsonrpc":"2.0","id":1099511627777,"method":"sampling/createMessage","params":{"live":true}}`,
 		`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
@@ -128,7 +128,7 @@ func TestRecordingOtherTransports(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, step := range [][2]string{
-				{liveHello, `"serverInfo"`},
+				{liveInitialize, `"serverInfo"`},
 				{liveReady, ""},
 				{liveNew, `"id":"live-1"`},
 				{`{"jsonrpc":"2.0","id":"live-1","result":{"roots":[]}}`, `"live"`},
@@ -144,7 +144,7 @@ func TestRecordingOtherTransports(t *testing.T) {
 				}
 			}
 			go func() {
-				for range events { // which Close may still put there
+				for range events { // which Close may still send
 				}
 			}()
 			conn.Close()
@@ -158,8 +158,8 @@ func TestRecordingOtherTransports(t *testing.T) {
 	}
 }
 
-// An exchangeConn is a connection to a live server that answers each request on an exchange
-// of its own, and names a request nowhere else.
+// An exchangeConn is a connection to a live server that answers each request on a separate exchange,
+// which alone identifies the request.
 type exchangeConn struct{ to chan<- client.Event }
 
 func (c *exchangeConn) Open(_ context.Context, to chan<- client.Event) error {
@@ -188,13 +188,13 @@ func (c *exchangeConn) HangUp(*client.Outgoing) bool { return false }
 func (c *exchangeConn) CloseSend()                   {}
 func (c *exchangeConn) Close() string                { return "" }
 
-// A message that a live server sends on the exchange of a request comes on the stream of that
-// request, though an older one is open; an error there without an id is the answer to it.
+// A message that a live server sends on the exchange of a request is sent on the stream of that
+// request, even if an older request is open. An error without an id there answers the request.
 func TestRecordingKeepsExchanges(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, noServer)
 	k.l.Dial = func() (client.Conn, error) { return new(exchangeConn), nil }
 	c := newWebClient(t, k.url+"/mcp")
-	c.post("hello", []byte(liveHello))
+	c.post("hello", []byte(liveInitialize))
 	c.open.Go(func() { c.post("old", []byte(liveOld)) })
 	c.until(func() bool { return len(c.got["old"]) == 1 })
 	c.post("new", []byte(liveNew))
@@ -211,10 +211,10 @@ func TestRecordingKeepsExchanges(t *testing.T) {
 	}
 }
 
-// There is one session. Requests outside it are refused as specified.
+// There is only one session. Requests outside it are refused as specified.
 func TestRecordingRefuses(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, noServer)
-	is := func(x said, status int, text string) (id string) {
+	is := func(x testRequest, status int, text string) (id string) {
 		t.Helper()
 		res, body := ask(t, k.url, x)
 		if res.StatusCode != status || !strings.Contains(body, text) {
@@ -223,17 +223,17 @@ func TestRecordingRefuses(t *testing.T) {
 		return res.Header.Get(idHeader)
 	}
 	list := `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`
-	is(said{"GET", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
-	is(said{"DELETE", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
-	is(said{"POST", "/mcp", []string{idHeader + ": unknown"}, list}, 404, "Session not found")
-	id := idHeader + ": " + is(said{"POST", "/mcp", nil, liveHello}, 200, "serverInfo")
+	is(testRequest{"GET", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
+	is(testRequest{"DELETE", "/mcp", nil, ""}, 400, "Mcp-Session-Id header is required")
+	is(testRequest{"POST", "/mcp", []string{idHeader + ": unknown"}, list}, 404, "Session not found")
+	id := idHeader + ": " + is(testRequest{"POST", "/mcp", nil, liveInitialize}, 200, "serverInfo")
 	for _, c := range []struct {
 		method, path, header, body string
 		status                     int
 		text                       string
 	}{
-		{"POST", "/mcp", "", liveHello, 409, "one session is recorded in a run"},
-		{"POST", "/mcp", id, liveHello, 409, "one session is recorded in a run"},
+		{"POST", "/mcp", "", liveInitialize, 409, "each run records one session"},
+		{"POST", "/mcp", id, liveInitialize, 409, "each run records one session"},
 		{"POST", "/mcp", "", list, 400, "Mcp-Session-Id header is required"},
 		{"POST", "/mcp", idHeader + ": other", list, 404, "Session not found"},
 		{"POST", "/mcp", "", liveReady, 400, "Mcp-Session-Id header is required"},
@@ -247,45 +247,45 @@ func TestRecordingRefuses(t *testing.T) {
 		{"POST", "/mcp", "Host: evil.example", list, 403, "not the name of the server"},
 		{"GET", "/mcp", "Host: evil.example", "", 403, "not the name of the server"},
 		{"DELETE", "/mcp", "Origin: https://evil.example", "", 403, "another origin"},
-		{"POST", "/mcp", "Origin: https://evil.example", liveHello, 403, "another origin"},
+		{"POST", "/mcp", "Origin: https://evil.example", liveInitialize, 403, "another origin"},
 		{"POST", "/mcp", "Mcp-Protocol-Version: 1999-01-01", list, 400, "unsupported"},
-		{"GET", "/sse", "", "", 409, "one session is recorded in a run"},
-		{"GET", "/ws", "Upgrade: websocket", "", 409, "one session is recorded in a run"},
+		{"GET", "/sse", "", "", 409, "each run records one session"},
+		{"GET", "/ws", "Upgrade: websocket", "", 409, "each run records one session"},
 		{"POST", "/mcp", id, "{", 400, "-32700"},
 		{"POST", "/mcp", id, "[]", 400, ""},
 		{"POST", "/mcp", id, `{"jsonrpc":"2.0","id":{},"method":"x"}`, 400, ""},
 		{"POST", "/mcp", id, strings.Repeat("[", 100_000), 400, ""},
 		{"POST", "/mcp", id, "\x00\xff", 400, ""},
 		{"POST", "/mcp", id, liveReady, 202, ""},
-		{"POST", "/mcp", id, "[" + list + "," + list + "]", 200, "no such server"}, // and it is the same session still
+		{"POST", "/mcp", id, "[" + list + "," + list + "]", 200, "no such server"}, // it is still the same session
 		{"POST", "/mcp", id, "[" + strings.Repeat(list+",", 10_000) + list + "]", 200, "no recorded response"},
 	} {
 		var header []string
 		if c.header != "" {
 			header = []string{c.header}
 		}
-		is(said{c.method, c.path, header, c.body}, c.status, c.text)
+		is(testRequest{c.method, c.path, header, c.body}, c.status, c.text)
 	}
 	k.end(strings.TrimPrefix(id, idHeader+": "))
-	is(said{"POST", "/mcp", []string{id}, list}, 404, "Session not found")
-	is(said{"POST", "/mcp", []string{id}, liveReady}, 404, "Session not found")
-	is(said{"POST", "/mcp", nil, liveHello}, 409, "one session is recorded in a run")
-	is(said{"GET", "/mcp", []string{id}, ""}, 404, "Session not found")
-	is(said{"DELETE", "/mcp", []string{id}, ""}, 404, "Session not found")
+	is(testRequest{"POST", "/mcp", []string{id}, list}, 404, "Session not found")
+	is(testRequest{"POST", "/mcp", []string{id}, liveReady}, 404, "Session not found")
+	is(testRequest{"POST", "/mcp", nil, liveInitialize}, 409, "each run records one session")
+	is(testRequest{"GET", "/mcp", []string{id}, ""}, 404, "Session not found")
+	is(testRequest{"DELETE", "/mcp", []string{id}, ""}, 404, "Session not found")
 }
 
-// An initialize that fails begins no session, and another one may.
+// An initialize that fails does not begin a session; another one may.
 func TestRecordingInitializeFails(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"id":0`: {`{"jsonrpc":"2.0","id":0,"error":{"code":-32602,"message":"no"}}`},
 		`"id":1`: {`{"jsonrpc":"2.0","id":1,"result":{}}`},
 	})
 	k := newRecordingServer(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
-	if res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello}); res.Header.Get(idHeader) != "" || !strings.Contains(body, "-32602") {
+	if res, body := ask(t, k.url, testRequest{"POST", "/mcp", nil, liveInitialize}); res.Header.Get(idHeader) != "" || !strings.Contains(body, "-32602") {
 		t.Error(res.Header, body)
 	}
-	again := strings.Replace(liveHello, `"id":0`, `"id":1`, 1)
-	res, body := ask(t, k.url, said{"POST", "/mcp", nil, again})
+	second := strings.Replace(liveInitialize, `"id":0`, `"id":1`, 1)
+	res, body := ask(t, k.url, testRequest{"POST", "/mcp", nil, second})
 	if res.Header.Get(idHeader) == "" || !strings.Contains(body, "result") {
 		t.Error(res.Header, body)
 	}
@@ -294,8 +294,8 @@ func TestRecordingInitializeFails(t *testing.T) {
 	}
 }
 
-// What belongs to no request comes on the GET, and before there is one it waits, for
-// that or for the next POST. A second GET takes the place of the first.
+// Messages that belong to no request are sent on the GET. Before there is a GET they wait for one,
+// or for the next POST. A second GET replaces the first.
 func TestRecordingStanding(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`:   {`{"jsonrpc":"2.0","id":0,"result":{}}`},
@@ -305,7 +305,7 @@ func TestRecordingStanding(t *testing.T) {
 	})
 	k := newRecordingServer(t, "", func() (io.ReadWriteCloser, error) { return live, nil })
 	c := newWebClient(t, k.url+"/mcp")
-	c.post("hello", []byte(liveHello))
+	c.post("hello", []byte(liveInitialize))
 	changed := []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	waiting := func() int {
 		conv := k.l.c.Load()
@@ -337,13 +337,13 @@ func TestRecordingStanding(t *testing.T) {
 	wantLines(t, "errors", c.errs)
 }
 
-// Nobody waits for what does not come any more: the live server ends, or the session.
+// When the live server or the session ends, no request waits for a response any longer.
 func TestRecordingEnds(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}, `"new"`: {"exit"}})
 		k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
 		id := recordingBegun(t, k)
-		if res, body := ask(t, k.url, said{"POST", "/mcp", []string{id}, liveNew}); res.StatusCode != 200 || !strings.Contains(body, "the live server has ended") {
+		if res, body := ask(t, k.url, testRequest{"POST", "/mcp", []string{id}, liveNew}); res.StatusCode != 200 || !strings.Contains(body, "the live server has ended") {
 			t.Error(res.Status, body)
 		}
 	})
@@ -351,7 +351,7 @@ func TestRecordingEnds(t *testing.T) {
 		live := newFakeLive(map[string][]string{`"initialize"`: {`{"id":0,"result":{}}`}})
 		k := newRecordingServer(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
 		c := newWebClient(t, k.url+"/mcp")
-		c.post("hello", []byte(liveHello))
+		c.post("hello", []byte(liveInitialize))
 		c.open.Go(func() { c.post("new", []byte(liveNew)) })
 		for len(live.lines()) < 2 {
 			time.Sleep(time.Millisecond)
@@ -368,15 +368,15 @@ func TestRecordingEnds(t *testing.T) {
 // recordingBegun opens the session, and returns its header field.
 func recordingBegun(t *testing.T, k *recordingServer) string {
 	t.Helper()
-	res, body := ask(t, k.url, said{"POST", "/mcp", nil, liveHello})
+	res, body := ask(t, k.url, testRequest{"POST", "/mcp", nil, liveInitialize})
 	if res.StatusCode != 200 {
 		t.Fatal(res.Status, body)
 	}
 	return idHeader + ": " + res.Header.Get(idHeader)
 }
 
-// A client that does not read is waited for, and what it has not read is not all in
-// memory; that it hangs up ends nothing.
+// The live server waits for a client that does not read, so unread output does not fill memory. The
+// session survives if the client hangs up.
 func TestRecordingBounded(t *testing.T) {
 	const size = 1 << 20
 	live := newFakeLive(nil)
@@ -415,15 +415,15 @@ func TestRecordingBounded(t *testing.T) {
 	}
 	mu.Lock()
 	if sent > 90 {
-		t.Errorf("%d of 100 MB were taken", sent)
+		t.Errorf("%d of 100 MB were read", sent)
 	}
 	mu.Unlock()
 	conn.Close()
-	<-written // the write must return although nothing is read
+	<-written // the write must return even though nothing is read
 	conv.mu.Lock()
 	for _, x := range conv.streams {
 		if n := x.waiting; n > maxWaiting+2*size {
-			t.Errorf("%d bytes wait", n)
+			t.Errorf("%d unread bytes", n)
 		}
 	}
 	conv.mu.Unlock()
@@ -434,7 +434,7 @@ func TestRecordingBounded(t *testing.T) {
 		}
 		_, _ = io.WriteString(live.toClient, `{"jsonrpc":"2.0","id":2,"result":{"still":"there"}}`+"\n")
 	}()
-	if res, got := ask(t, k.url, said{"POST", "/mcp", nil, `{"jsonrpc":"2.0","id":2,"method":"next"}`}); res.StatusCode != 200 || !strings.Contains(got, "still") {
+	if res, got := ask(t, k.url, testRequest{"POST", "/mcp", nil, `{"jsonrpc":"2.0","id":2,"method":"next"}`}); res.StatusCode != 200 || !strings.Contains(got, "still") {
 		t.Errorf("%s %.200s", res.Status, got)
 	}
 }

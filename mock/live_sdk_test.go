@@ -18,8 +18,8 @@ import (
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// In 2026-07-28 there is no session: requests are answered on their own POST, each
-// subscription on its own, and hanging up cancels.
+// In 2026-07-28 there is no session: requests and subscriptions are answered on their own POST, and
+// hanging up cancels.
 func TestRecordingStateless(t *testing.T) {
 	const subscription = `"_meta":{"io.modelcontextprotocol/subscriptionId":"s"}`
 	live := newFakeLive(map[string][]string{
@@ -48,7 +48,7 @@ func TestRecordingStateless(t *testing.T) {
 	if status := c.post("nothing", request("4", "nothing", "")); status != http.StatusNotFound {
 		t.Error(status)
 	}
-	res, body := ask(t, k.url, said{"POST", "/mcp", []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: other"}, string(request("5", "tools/list", ""))})
+	res, body := ask(t, k.url, testRequest{"POST", "/mcp", []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: other"}, string(request("5", "tools/list", ""))})
 	if res.StatusCode != 400 || !strings.Contains(body, "-32020") {
 		t.Error(res.Status, body)
 	}
@@ -58,21 +58,21 @@ func TestRecordingStateless(t *testing.T) {
 	}
 	select {
 	case <-k.over:
-		t.Error("the session ended by itself")
+		t.Error("the session ended on its own")
 	default:
 	}
 }
 
-// A batch is answered when all of it is.
+// A batch is answered when all of its requests are.
 func TestRecordingBatch(t *testing.T) {
 	k := newRecordingServer(t, recordedPart, noServer)
 	id := recordingBegun(t, k)
 	batch := `[{"jsonrpc":"2.0","id":"a","method":"ping"},` + liveReady + `,{"jsonrpc":"2.0","id":"b","method":"ping"}]`
-	res, body := ask(t, k.url, said{"POST", "/mcp", []string{id}, batch})
+	res, body := ask(t, k.url, testRequest{"POST", "/mcp", []string{id}, batch})
 	if res.StatusCode != 200 || strings.Count(body, `"result"`) != 2 {
 		t.Error(res.Status, body)
 	}
-	res, body = ask(t, k.url, said{"POST", "/mcp", []string{id}, `[` + liveReady + `]`})
+	res, body = ask(t, k.url, testRequest{"POST", "/mcp", []string{id}, `[` + liveReady + `]`})
 	if res.StatusCode != 202 {
 		t.Error(res.Status, body)
 	}
@@ -93,8 +93,8 @@ func playedLive(t *testing.T, frames []tap.Frame) func() (io.ReadWriteCloser, er
 	}
 }
 
-// The official SDK can be recorded over HTTP, and cannot tell what became of it from the
-// server, in either era.
+// The official SDK can be recorded over HTTP, and cannot distinguish a mock of that recording from
+// the server, in either era.
 func TestRecordingWithSDK(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
@@ -127,10 +127,10 @@ func TestRecordingWithSDK(t *testing.T) {
 			for i := range added {
 				added[i].Seq = uint64(i + 1)
 			}
-			var said notes
-			s, url := served(t, loaded(t, added, replay.Options{}), ServerOptions{Note: said.note})
+			var noted notes
+			s, url := served(t, loaded(t, added, replay.Options{}), ServerOptions{Note: noted.note})
 			drive(url + s.Path())
-			for _, n := range said.all {
+			for _, n := range noted.all {
 				if n.Kind.Fails() {
 					t.Errorf("%v: %s", n.Kind, n.Text)
 				}

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// A fakeLive is a live server that answers lines.
+// A fakeLive is a scripted live server that answers lines.
 type fakeLive struct {
 	io.Reader
 	toClient *io.PipeWriter
@@ -40,7 +40,7 @@ type lineConn struct {
 	stop chan struct{}
 }
 
-// dialing makes connections to servers that start starts.
+// dialing returns a Dial function for servers that start starts.
 func dialing(start func() (io.ReadWriteCloser, error)) func() (client.Conn, error) {
 	return func() (client.Conn, error) {
 		rw, err := start()
@@ -91,8 +91,8 @@ func (c *lineConn) Close() string {
 	return ""
 }
 
-// newFakeLive starts a server: after a line that has a key of answers in it, it says
-// the lines there; "exit" ends it.
+// newFakeLive starts a server: when it gets a line that contains a key of answers, it writes the
+// lines there; "exit" ends it.
 func newFakeLive(answers map[string][]string) *fakeLive {
 	in, inW := io.Pipe()
 	out, outW := io.Pipe()
@@ -134,17 +134,17 @@ const recordedPart = `>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"
 `
 
 const (
-	liveHello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`
-	liveReady = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	liveOld   = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"old"}}`
-	liveNew   = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
+	liveInitialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`
+	liveReady      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	liveOld        = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"old"}}`
+	liveNew        = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"new","_meta":{"progressToken":6}}}`
 )
 
 // A dialogue is a scripted client on stdio, with a live server and a recording.
 type dialogue struct {
 	t     *testing.T
 	in    *io.PipeWriter
-	out   chan string // the lines that came, read at once as clients do
+	out   chan string // the received lines, which are read immediately
 	l     *Live
 	over  chan error
 	mu    sync.Mutex
@@ -190,12 +190,12 @@ func (k *dialogue) say(lines ...string) {
 	}
 }
 
-// hear reads a line, which must have all these words.
+// hear reads a line, which must contain all the words.
 func (k *dialogue) hear(words ...string) string {
 	k.t.Helper()
 	line, ok := <-k.out
 	if !ok {
-		k.t.Fatal("nothing more comes")
+		k.t.Fatal("no further output")
 	}
 	for _, w := range words {
 		if !strings.Contains(line, w) {
@@ -205,12 +205,12 @@ func (k *dialogue) hear(words ...string) string {
 	return line
 }
 
-// end ends the client's lane, and returns what is to be added.
+// end ends the client's lane, and returns the frames to add.
 func (k *dialogue) end() (added []string) {
 	k.t.Helper()
 	k.in.Close()
 	for line := range k.out {
-		k.t.Errorf("%q comes too", line)
+		k.t.Errorf("unexpected line %q", line)
 	}
 	if err := <-k.over; err != nil {
 		k.t.Error(err)
@@ -228,7 +228,7 @@ func (k *dialogue) kinds() (kinds []string) {
 	for _, n := range k.notes {
 		kinds = append(kinds, n.Kind.String())
 	}
-	slices.Sort(kinds) // the session and the live server speak at once
+	slices.Sort(kinds) // the session and the live server write concurrently
 	return kinds
 }
 
@@ -239,20 +239,19 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// What is recorded comes from the recording, the rest from the live server, which
-// has been greeted as the client did it; its questions and those of the recorded one
-// are kept apart.
-func TestLiveTwoWorlds(t *testing.T) {
+// Recorded responses come from the recording, the others from the live server, which got the client's
+// handshake. Its requests and those of the recorded server are kept apart.
+func TestLiveUsesBothServers(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"early"}}`, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`},
 		`"new"`:        {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":6,"progress":1}}`, `{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"live":true}}`},
 		`"live model"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`},
 	})
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
-	k.say(liveHello)
+	k.say(liveInitialize)
 	k.hear(`"serverInfo":{"name":"s"`)
 	k.say(liveReady, liveOld)
-	k.hear(`"id":0`, "sampling/createMessage") // and while this waits:
+	k.hear(`"id":0`, "sampling/createMessage") // while this waits:
 	k.say(liveNew)
 	k.hear("notifications/progress", `"progressToken":6`)
 	k.hear("sampling/createMessage", `"live":true`, `"id":1099511627777`)
@@ -267,25 +266,25 @@ func TestLiveTwoWorlds(t *testing.T) {
 		`to_server {"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`,
 		`to_client {"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`,
 	)
-	wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew, `{"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`)
+	wantLines(t, "the live server got", live.lines(), liveInitialize, liveReady, liveNew, `{"jsonrpc":"2.0","id":0,"result":{"model":"live model"}}`)
 	wantLines(t, "notes", k.kinds(), "forwarded")
 }
 
-// A server that is asked nothing new is not even started.
+// If no new request is sent, the live server is not even started.
 func TestLiveNothingNew(t *testing.T) {
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) {
 		t.Error("started")
 		return nil, errors.New("no")
 	})
-	k.say(liveHello, liveReady, `{"jsonrpc":"2.0","id":9,"method":"ping"}`, `{"jsonrpc":"2.0","id":10,"method":"server/discover"}`)
+	k.say(liveInitialize, liveReady, `{"jsonrpc":"2.0","id":9,"method":"ping"}`, `{"jsonrpc":"2.0","id":10,"method":"server/discover"}`)
 	k.hear("serverInfo")
 	k.hear(`"id":9`)
 	k.hear(`"id":10`, "-32601")
 	wantLines(t, "added", k.end())
 }
 
-// What the live server does not answer is answered all the same, said, and not
-// added: it cannot be started, or ends.
+// A request that the live server does not answer, because it cannot be started or ends, gets an
+// error, is noted, and is not added.
 func TestLiveWithoutAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		start func() (io.ReadWriteCloser, error)
@@ -301,10 +300,10 @@ func TestLiveWithoutAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDialogue(t, recordedPart, c.start)
-			k.say(liveHello, liveReady, liveNew)
+			k.say(liveInitialize, liveReady, liveNew)
 			k.hear("serverInfo")
 			k.hear(`"id":6,"error":{"code":-32603`, c.want)
-			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is a miss like any other
+			k.say(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`) // now it is an ordinary miss
 			k.hear(`"id":7`, "no recorded response for tools/list")
 			wantLines(t, "added", k.end())
 			wantLines(t, "notes", k.kinds(), "forwarded", "miss", "miss")
@@ -312,8 +311,8 @@ func TestLiveWithoutAnswer(t *testing.T) {
 	}
 }
 
-// When the client has ended its input, that of the live server ends as well. A request
-// without an answer is noted, also if the server does not end, and not added.
+// When the client has ended its input, the live server's input ends too. A request without an answer
+// is noted, even if the server does not exit, and not added.
 func TestLiveUnansweredAtTheEnd(t *testing.T) {
 	silent := map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`}}
 	for name, patience := range map[string]time.Duration{"ends": time.Hour, "stays": time.Millisecond} {
@@ -326,7 +325,7 @@ func TestLiveUnansweredAtTheEnd(t *testing.T) {
 				return live, nil
 			})
 			k.l.Patience = patience
-			k.say(liveHello, liveReady)
+			k.say(liveInitialize, liveReady)
 			k.hear("serverInfo")
 			k.say(liveNew)
 			k.in.Close()
@@ -342,7 +341,7 @@ func TestLiveUnansweredAtTheEnd(t *testing.T) {
 	}
 }
 
-// A cancellation reaches whom it concerns, in both directions.
+// A cancellation reaches the server or client concerned.
 func TestLiveCancels(t *testing.T) {
 	live := newFakeLive(map[string][]string{
 		`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`},
@@ -350,7 +349,7 @@ func TestLiveCancels(t *testing.T) {
 		`"cancelled"`:  {`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"seen"}}`},
 	})
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
-	k.say(liveHello, liveReady)
+	k.say(liveInitialize, liveReady)
 	k.hear("serverInfo")
 	k.say(liveNew)
 	k.hear("roots/list", `"id":"live-1"`)
@@ -364,9 +363,9 @@ func TestLiveCancels(t *testing.T) {
 	}
 }
 
-// In 2026-07-28 there is nothing to greet with, and a recording of nothing but
-// notifications leaves the greeting to the client.
-func TestLiveGreeting(t *testing.T) {
+// In 2026-07-28 there is no handshake. If a recording has only notifications, the client performs the
+// handshake with the live server.
+func TestLiveHandshake(t *testing.T) {
 	t.Run("stateless", func(t *testing.T) {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 		live := newFakeLive(map[string][]string{`"new"`: {`{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`}})
@@ -385,18 +384,18 @@ func TestLiveGreeting(t *testing.T) {
 		live := newFakeLive(map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{"live":1}}`}, `"new"`: {`{"jsonrpc":"2.0","id":6,"result":{}}`}})
 		k := newDialogue(t, `{"jsonrpc":"2.0","method":"notifications/message","params":{}}`+"\n", func() (io.ReadWriteCloser, error) { return live, nil })
 		k.hear("notifications/message")
-		k.say(liveHello)
+		k.say(liveInitialize)
 		k.hear(`"live":1`)
 		k.say(liveReady, liveNew)
 		k.hear(`"id":6`)
 		if added := k.end(); len(added) != 5 || !strings.Contains(added[2], "initialized") {
 			t.Errorf("%q", added)
 		}
-		wantLines(t, "the live server got", live.lines(), liveHello, liveReady, liveNew)
+		wantLines(t, "the live server got", live.lines(), liveInitialize, liveReady, liveNew)
 	})
 }
 
-// Whatever the live server sends, lines reach the client as lines.
+// Whatever the live server sends, each message reaches the client as one line.
 func TestLiveHostile(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	live := newFakeLive(map[string][]string{
@@ -404,7 +403,7 @@ func TestLiveHostile(t *testing.T) {
 		`"new"`:        {deep, "\x00\xff", `{"id":{},"method":"x"}`, `[]`, `{"id":77,"result":1}`, `{"jsonrpc":"2.0","id":6,"result":{}}`},
 	})
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
-	k.say(liveHello, liveReady, liveNew)
+	k.say(liveInitialize, liveReady, liveNew)
 	k.hear("serverInfo")
 	k.hear("[[[[")
 	k.hear("\x00\xff")
@@ -413,17 +412,17 @@ func TestLiveHostile(t *testing.T) {
 	k.hear(`77`)
 	k.hear(`"id":6`)
 	if added := k.end(); len(added) != 7 {
-		t.Errorf("%d lines are added", len(added))
+		t.Errorf("%d lines were added", len(added))
 	}
 }
 
-// The session is not over before all that the live server owes has been noted and
-// written, also where the client has said its last long ago.
-func TestLiveEndsBehindItsAnswers(t *testing.T) {
-	said := make(chan struct{})
+// The session is not over until every response that the live server owes has been noted and
+// written, even if the client ended its lane long before.
+func TestLiveEndsAfterItsAnswers(t *testing.T) {
+	sent := make(chan struct{})
 	noted := false
 	l := &Live{Patience: time.Hour, Dial: func() (client.Conn, error) {
-		<-said
+		<-sent
 		return nil, errors.New("no such file")
 	}}
 	note := func(n replay.Note) {
@@ -433,8 +432,8 @@ func TestLiveEndsBehindItsAnswers(t *testing.T) {
 		}
 	}
 	rec := loaded(t, lines(recordedPart), replay.Options{Forward: l.Forward})
-	in := io.MultiReader(strings.NewReader(liveHello+"\n"+liveReady+"\n"+liveNew+"\n"), readerFunc(func([]byte) (int, error) {
-		close(said)
+	in := io.MultiReader(strings.NewReader(liveInitialize+"\n"+liveReady+"\n"+liveNew+"\n"), readerFunc(func([]byte) (int, error) {
+		close(sent)
 		return 0, io.EOF
 	}))
 	var out bytes.Buffer

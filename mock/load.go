@@ -25,15 +25,15 @@ type Recording struct {
 	sessions       []*played
 	pages          *replay.Script // the exchanges that belong to no session
 	refusals       map[refusalKey][]replay.Refusal
-	early          bool // the server may have refused a message before its body
-	// upgrades are the requests for a WebSocket, in order: nil for a granted one, otherwise
-	// the exchange. subprotocols are those that the server agreed to.
+	early          bool // a message may have been refused before its body was sent
+	// upgrades are the WebSocket requests, in order: nil for a granted one, otherwise the
+	// exchange. subprotocols are those that the server accepted.
 	upgrades     []*replay.Exchange
 	subprotocols []string
-	tolerated    replay.Condition // the conditions in which the server took a message
+	tolerated    replay.Condition // the conditions in which the server accepted a message
 	addresses    addresses
 	problems     []Problem
-	more         int // the number of other problems
+	more         int // the number of further problems
 }
 
 // A Problem is an inconsistency in a recording, usually an editing mistake.
@@ -42,33 +42,33 @@ type Problem struct {
 	Text  string
 }
 
-// maxProblems is the number of problems kept.
+// maxProblems is the maximum number of problems kept.
 const maxProblems = 20
 
-// Problems returns the first problems of a recording, and the number of others.
+// Problems returns the first problems of a recording, and the number of further ones.
 func (r *Recording) Problems() (first []Problem, more int) { return r.problems, r.more }
 
 // A played is a session of a recording.
 type played struct {
 	*replay.Script
-	number int
-	facts  session.Facts
-	kind   session.SessionKind
-	path   string             // to which its messages were sent, "" if unknown
-	heads  bool               // it was recorded with the heads of its exchanges
-	again  []*replay.Exchange // the successful DELETEs after the first
-	bye    []byte             // the close frame with which the server ended the WebSocket, nil for none
-	// accepted is the response to a message without an answer, opened the head of the stream
-	// of HTTP+SSE, nil if unknown, and endpoint its first event.
+	number     int
+	facts      session.Facts
+	kind       session.SessionKind
+	path       string             // the path to which its messages were sent, "" if unknown
+	heads      bool               // it was recorded with the heads of its exchanges
+	deletes    []*replay.Exchange // the successful DELETEs after the first
+	closeFrame []byte             // the frame with which the server closed the WebSocket, nil for none
+	// accepted is the response to a POST without a request, opened the response head of the
+	// HTTP+SSE stream. Both are nil if unknown. endpoint is the endpoint event of that stream.
 	accepted, opened *replay.Response
 	endpoint         []byte
 }
 
-// nameless reports whether the server gave out no session id.
+// nameless reports whether the server assigned no session id.
 func (p *played) nameless() bool { return p.heads && p.kind == session.SessionClient }
 
-// A refusalKey is a refused message and the condition. Without a key it is any message, without
-// a method any request.
+// A refusalKey identifies a refused message and the condition. A key of 0 stands for any message, a
+// method of "" for any request.
 type refusalKey struct {
 	method string
 	why    replay.Condition
@@ -91,8 +91,8 @@ func (r *Recording) Scripts() (all []*replay.Script) {
 	return all
 }
 
-// Only removes all sessions but the one with a number, from 1 in recorded order (see
-// [session.Sessions]). It reports whether there is one with messages.
+// Only removes all sessions except the one with the given number, counted from 1 in recorded order
+// (see [session.Sessions]). It reports whether there is such a session with messages.
 func (r *Recording) Only(number int) bool {
 	for _, p := range r.sessions {
 		if p.number == number {
@@ -103,8 +103,8 @@ func (r *Recording) Only(number int) bool {
 	return false
 }
 
-// Load makes scripts from the frames of a recording, whose Raw must be whole. It returns the
-// first error of the frames.
+// Load makes scripts from the frames of a recording. The Raw of the frames must be complete. Load
+// returns the first error in frames.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
 	l := &loader{
 		rec: &Recording{opt: opt, refusals: map[refusalKey][]replay.Refusal{}}, pages: replay.NewBuilder(opt),
@@ -122,14 +122,14 @@ func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, e
 	return l.recording(), nil
 }
 
-// A loader makes a Recording. It separates the sessions, and what belongs to none.
+// A loader builds a Recording. It separates the sessions, and the exchanges that belong to none.
 type loader struct {
 	rec      *Recording
 	tracker  session.Tracker
 	pages    *replay.Builder
 	building map[int]*building
 	inOrder  []*building
-	// http reports that there are exchanges, heads that they have the heads of their requests.
+	// http reports that there are exchanges, heads that their request heads were recorded.
 	http, heads bool
 	open        map[uint64]*exchange
 	refused     []refused
@@ -139,11 +139,11 @@ type loader struct {
 // A building is a session being loaded.
 type building struct {
 	played
-	b             *replay.Builder
-	took, deleted bool // the server took a request, the client ended the session
+	b               *replay.Builder
+	served, deleted bool // the server accepted a request, the client ended the session
 }
 
-// An exchange is a recorded exchange that is not over.
+// An exchange is a recorded exchange that has not ended.
 type exchange struct {
 	replay.Exchange
 	session    int
@@ -154,12 +154,12 @@ type exchange struct {
 	closed     bool // one side has closed the WebSocket
 	// unsent reports that the tap itself responded: the request did not reach the server.
 	unsent bool
-	// held are the frames before the session is known, early those of a response that began
-	// before the request had ended.
+	// held are the frames from before the session is known, early those of a response that
+	// began before the request had ended.
 	held, early []held
 }
 
-// A held is a frame that is added later.
+// A held is a frame to be added later.
 type held struct {
 	frame tap.Frame
 	event tap.Event
@@ -170,7 +170,7 @@ func (h *held) entry() *session.Entry {
 	return &session.Entry{Frame: &h.frame, Event: h.event, Message: jsonrpc.PeekFrame(&h.frame), Parts: h.parts}
 }
 
-// A refused is an exchange refused for a condition, and its session, nil for none.
+// A refused is an exchange that was refused for a condition, with its session, nil for none.
 type refused struct {
 	why replay.Condition
 	key replay.Key
@@ -180,8 +180,8 @@ type refused struct {
 
 const (
 	onlySession = 1         // the session of a recording without exchanges
-	maxHeld     = 256 << 10 // bytes of a frame held after the first of its exchange
-	maxKept     = 16 << 20  // bytes held after the first frames of all exchanges
+	maxHeld     = 256 << 10 // bytes of a held frame, except the first of its exchange
+	maxKept     = 16 << 20  // bytes of all held frames, except the first ones
 	maxRefusals = 4096
 )
 
@@ -240,7 +240,7 @@ func (l *loader) inspect(e *session.Entry) {
 	}
 }
 
-// session returns the session with a number, a new one if need be.
+// session returns the session with a number, which it creates if necessary.
 func (l *loader) session(number int) *building {
 	x := l.building[number]
 	if x == nil {
@@ -272,8 +272,8 @@ func (l *loader) exchange(e *session.Entry) {
 	if x.unsent || l.unsent(x, e) {
 		return
 	}
-	// A response may begin before its request has ended, as where the server refuses a body by
-	// its head. It is played after the request.
+	// A response may begin before its request has ended, for example if the server refuses a
+	// body because of the head. It is played after the request.
 	response := f.Lane == tap.ToClient || isAnswer(&e.Event)
 	if !x.claimed && x.Method == http.MethodPost && response && l.hold(&x.early, e) {
 		return
@@ -299,8 +299,8 @@ func (l *loader) exchange(e *session.Entry) {
 	}
 }
 
-// unsent removes an exchange if an event shows that the tap itself responded to it, as it does if
-// the server cannot be reached.
+// unsent removes an exchange if an event shows that the tap itself responded, as it does if the
+// server cannot be reached. It reports whether it did.
 func (l *loader) unsent(x *exchange, e *session.Entry) bool {
 	if !isAnswer(&e.Event) || e.Event.By != "tap" {
 		return false
@@ -343,8 +343,8 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	host, origin := l.rec.addresses.knows(&x.Head)
 	x.conditions = x.Head.Conditions(&x.Claim, host, origin)
 	b := l.building[x.session]
-	over := b == nil || b.deleted || !b.took
-	nameless := b != nil && b.took && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
+	over := b == nil || b.deleted || !b.served
+	nameless := b != nil && b.served && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
 	x.why = x.Blame(e.Status, x.conditions&^l.rec.tolerated, over, nameless)
 	l.rec.early = l.rec.early || x.Method == http.MethodPost && x.Claim.Kind == jsonrpc.Invalid && e.Status >= 400
 	if x.Head.Socket && x.why == 0 {
@@ -353,7 +353,7 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	if e.Status >= 400 || b == nil {
 		return
 	}
-	b.took = true
+	b.served = true
 	switch {
 	case x.Method == http.MethodPost && x.claimed:
 		l.rec.tolerated |= x.conditions
@@ -362,8 +362,8 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 			b.accepted = &r
 		}
 	case x.Method == http.MethodDelete && e.Status < 300:
-		if b.deleted && len(b.again) < maxRefusals {
-			b.again = append(b.again, &x.Exchange)
+		if b.deleted && len(b.deletes) < maxRefusals {
+			b.deletes = append(b.deletes, &x.Exchange)
 		}
 		b.deleted = true
 	}
@@ -412,7 +412,7 @@ func (l *loader) take(x *exchange, e *session.Entry) {
 		s.path = path
 	}
 	if duplex && (s.kind == session.SessionSocket || x.Method != http.MethodPost) {
-		if s.kind == session.SessionSocket { // what crossed before the session was known
+		if s.kind == session.SessionSocket { // add what was sent before the session was known
 			for i := range x.held {
 				if h := &x.held[i]; h.frame.Lane != tap.Lifecycle {
 					s.onStream(x, h.entry())
@@ -435,7 +435,7 @@ func (l *loader) take(x *exchange, e *session.Entry) {
 	}
 }
 
-// onStream adds a frame of the one stream for everything of HTTP+SSE or a WebSocket.
+// onStream adds a frame of the duplex stream of HTTP+SSE or a WebSocket.
 func (s *building) onStream(x *exchange, e *session.Entry) {
 	f := *e.Frame
 	leaves := f.Lane == tap.Lifecycle
@@ -445,7 +445,7 @@ func (s *building) onStream(x *exchange, e *session.Entry) {
 		return
 	case f.Form == tap.FormClose && !x.closed: // what follows is the end of the connection
 		x.closed, leaves = true, true
-		s.bye = append([]byte{}, f.Raw...)
+		s.closeFrame = append([]byte{}, f.Raw...)
 	case f.Form == tap.FormEvent && tap.ParseServerSentEvent(f.Raw).Name == "endpoint":
 		s.endpoint = bytes.Clone(f.Raw)
 		for i := range x.held {
@@ -468,7 +468,7 @@ func (s *building) onStream(x *exchange, e *session.Entry) {
 	s.b.Add(&entry, nil)
 }
 
-// refuse keeps an exchange that was refused for a condition.
+// refuse stores an exchange that was refused for a condition.
 func (l *loader) refuse(x *exchange, b *building) {
 	if len(l.refused) < maxRefusals {
 		l.refused = append(l.refused, refused{x.why, x.key, b, &x.Exchange})
@@ -527,7 +527,7 @@ func refusalKeys(method string, why replay.Condition, key replay.Key) []refusalK
 	return []refusalKey{{method, why, key}, {method, why, 0}, {"", why, 0}}
 }
 
-// names reads the names of the recorded server.
+// names adds the host names and origins of the recorded server.
 func (a *addresses) names(e *tap.Event) {
 	for _, text := range []string{"http://" + e.Listen, e.Upstream} {
 		u, err := url.Parse(text)
@@ -561,7 +561,7 @@ func (a *addresses) endpoint(x *exchange, f *tap.Frame) {
 	}
 }
 
-// samePath reports whether a path is a recorded one, in which pseudonyms match any segment.
+// samePath reports whether a path matches a recorded one, in which pseudonyms match any segment.
 func samePath(recorded, path string) bool {
 	return slices.EqualFunc(strings.Split(recorded, "/"), strings.Split(path, "/"), func(a, b string) bool {
 		masked := strings.HasPrefix(a, "masked:") || strings.HasPrefix(a, "redacted-")

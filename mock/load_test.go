@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Load reports what is wrong with the frames.
+// Load returns errors in the frames.
 func TestLoadErrors(t *testing.T) {
 	broken := errors.New("page 7 is damaged")
 	frames := lines(strings.Repeat(">{\"id\":1,\"method\":\"a\"}\n", 1000))
@@ -33,9 +33,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad is the start of a mock: a million recorded calls take as long as
-// this says for each. BenchmarkRead is what reading the frames' envelopes costs
-// alone.
+// BenchmarkLoad measures the start of a mock, per recorded call. BenchmarkRead measures reading the
+// envelopes of the frames alone.
 func BenchmarkLoad(b *testing.B) {
 	frames := benchFrames(50_000)
 	for b.Loop() {
@@ -67,8 +66,8 @@ func benchFrames(calls int) []tap.Frame {
 	return lines(text.String())
 }
 
-// BenchmarkStdio is a round trip over pipes; the sub-benchmark echo is one that only
-// reads a line and writes one.
+// BenchmarkStdio measures a round trip over pipes. The sub-benchmark echo only reads and writes
+// lines.
 func BenchmarkStdio(b *testing.B) {
 	frames := benchFrames(1000)
 	rec, err := Load(each(frames), replay.Options{})

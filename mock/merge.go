@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// Extended yields the frames of a recording on stdio, and then added ones. The ends of the lanes
-// and the exit of the server stay at the end. Added ids that are in use are replaced.
+// Extended yields the frames of a stdio recording, followed by the added frames. The ends of the
+// lanes and the exit of the server stay at the end. Added ids that are already in use are replaced.
 func Extended(recorded iter.Seq2[tap.Frame, error], added []tap.Frame) iter.Seq2[tap.Frame, error] {
 	return func(yield func(tap.Frame, error) bool) {
 		x := extension{open: map[string]bool{}}
@@ -49,8 +49,8 @@ func sessionEnds(f *tap.Frame) bool {
 
 // An extension is the state of Extended.
 type extension struct {
-	seq  uint64          // of the last frame
-	at   time.Duration   // of the last frame
+	seq  uint64          // the number of the last frame
+	at   time.Duration   // the time of the last frame
 	ends []tap.Frame     // the frames that stay at the end
 	open map[string]bool // the ids of open client requests
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The extended recording plays what was recorded and what was added, and the end
-// stays the end.
+// The extended recording plays the recorded and the added messages, and the ends of the lanes stay
+// at the end.
 func TestExtended(t *testing.T) {
 	recorded := lines(recordedPart)
 	for _, e := range []tap.Event{{Name: tap.EventEOF, Lane: "to_server"}, {Name: tap.EventExit}} {
@@ -21,7 +21,7 @@ func TestExtended(t *testing.T) {
 	}
 	live := newFakeLive(map[string][]string{`"initialize"`: {`{"jsonrpc":"2.0","id":0,"result":{}}`}, `"new"`: {`{"jsonrpc":"2.0","id":6,"result":{"content":["live"]}}`}})
 	k := newDialogue(t, recordedPart, func() (io.ReadWriteCloser, error) { return live, nil })
-	k.say(liveHello, liveReady, liveNew)
+	k.say(liveInitialize, liveReady, liveNew)
 	k.hear("serverInfo")
 	k.hear("live")
 	if added := k.end(); len(added) != 2 {
@@ -47,8 +47,7 @@ func TestExtended(t *testing.T) {
 	}
 }
 
-// An id that a recorded request still has when the others are added becomes another
-// one, wherever it stands; errors are passed on.
+// An added id that an open recorded request has is replaced wherever it occurs. Errors are passed on.
 func TestExtendedIDs(t *testing.T) {
 	recorded := lines(`>{"id":"a","method":"never/answered"}
 >{"id":7,"method":"never/answered"}
@@ -75,12 +74,12 @@ func TestExtendedIDs(t *testing.T) {
 		`{"id":"a-1","method":"x"}`, `{"id":"a","method":"of the server"}`, `{"id":"a","result":1}`, `{"id":"a-1","result":{}}`,
 		`{"id":1099511627777,"method":"x"}`, `{"method":"notifications/cancelled","params":{"requestId":1099511627777}}`,
 		`{"id":8,"method":"x"}`, `{"id":8,"result":{}}`)
-	torn := errors.New("torn")
+	broken := errors.New("broken")
 	var last error
-	for _, err := range Extended(func(yield func(tap.Frame, error) bool) { yield(tap.Frame{}, torn) }, added) {
+	for _, err := range Extended(func(yield func(tap.Frame, error) bool) { yield(tap.Frame{}, broken) }, added) {
 		last = err
 	}
-	if last != torn {
+	if last != broken {
 		t.Error(last)
 	}
 	for range Extended(each(recorded), added) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A slowWriter notes when its body has been written, which takes a while.
+// A slowWriter records when its body has been written, which it delays.
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	wrote func()
@@ -25,8 +25,8 @@ func (w slowWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// The answers to concurrent calls are written in recorded order, whatever the order of the
-// calls: the next one waits until the one before it has been written.
+// The answers to concurrent calls are written in recorded order, whatever the order of the calls:
+// each waits until the previous one has been written.
 func TestServerWritesInOrder(t *testing.T) {
 	var frames []tap.Frame
 	for i, line := range []string{
@@ -60,7 +60,7 @@ func TestServerWritesInOrder(t *testing.T) {
 				}}
 				all.Go(func() { s.ServeHTTP(w, r) })
 				if i < len(order)-1 {
-					time.Sleep(5 * time.Millisecond) // so that they come in this order
+					time.Sleep(5 * time.Millisecond) // so that they arrive in this order
 				}
 			}
 			all.Wait()

@@ -6,8 +6,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// A path that was recorded with a pseudonym in it stands for those of clients, which
-// have the secret itself.
+// A recorded path with a pseudonym matches the paths of clients, which contain the secret itself.
 func TestSamePath(t *testing.T) {
 	for _, c := range []struct {
 		recorded, path string
@@ -26,8 +25,8 @@ func TestSamePath(t *testing.T) {
 	}
 }
 
-// A page of another machine may not use a mock that listens on all addresses, though any
-// address may be the mock's.
+// A web page from another machine cannot use a mock that listens on all addresses, although any
+// address may belong to the mock.
 func TestOriginsOfAnyAddress(t *testing.T) {
 	s := NewServer(loaded(t, nil, replay.Options{}), ServerOptions{AnyAddress: true, Names: []string{"box.example"}})
 	for _, c := range []struct {

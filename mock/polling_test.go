@@ -10,17 +10,17 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A heard is an exchange by hand: what it asks, the events that it was answered with,
-// and whether the server ended it.
-type heard struct {
+// A scripted is a hand-written exchange: the request, the events of the response, and whether the
+// server ended it.
+type scripted struct {
 	ask, last string
 	events    []string
 	stays     bool
 }
 
-// exchanges makes a recording of HTTP of them, beginning with an initialize.
-func exchanges(all ...heard) (frames []tap.Frame) {
-	all = append([]heard{{ask: opening, events: []string{eventOf("i_0", `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}`)}}}, all...)
+// exchanges returns an HTTP recording of them, which begins with an initialize.
+func exchanges(all ...scripted) (frames []tap.Frame) {
+	all = append([]scripted{{ask: opening, events: []string{eventOf("i_0", `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}`)}}}, all...)
 	for i, x := range all {
 		add := func(lane tap.Lane, form tap.Form, text string) {
 			n := uint64(len(frames) + 1)
@@ -67,11 +67,11 @@ func eventOf(id, message string) string {
 	return id + "event: message\ndata: " + message + "\n\n"
 }
 
-// A stream that the server closed before the answer is closed where it was, with what
-// it said to that, and goes on when the client comes back, as often as it did.
+// A stream that the server closed before the answer is closed at the same point, with the recorded
+// retry, and continues when the client resumes it, as many times as recorded.
 func TestServerPolls(t *testing.T) {
 	progress := func(n int) string { return fmt.Sprintf(slowness, n) }
-	for name, recorded := range map[string][]heard{
+	for name, recorded := range map[string][]scripted{
 		"as the Go SDK does": {
 			{ask: slow, events: []string{"event: prime\nid: a_0\ndata: \n\n", eventOf("a_1", progress(1)), "event: close\nretry: 10\ndata: \n\n"}},
 			{last: "a_1", events: []string{eventOf("a_2", progress(2)), eventOf("a_3", slowDone)}},
@@ -83,7 +83,7 @@ func TestServerPolls(t *testing.T) {
 		"again and again": {
 			{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
 			{last: "a_0", events: []string{"id: a_1\nretry: 35\ndata: \n\n"}},
-			{last: "a_1"}, // at once
+			{last: "a_1"}, // immediately
 			{last: "a_1", events: []string{eventOf("a_2", progress(1))}},
 			{last: "a_2", events: []string{eventOf("a_3", slowDone)}},
 		},
@@ -99,11 +99,11 @@ func TestServerPolls(t *testing.T) {
 			rec := loaded(t, exchanges(recorded...), replay.Options{Pace: replay.Instant})
 			_, url := served(t, rec, ServerOptions{})
 			id := begun(t, url, "/mcp", current)
-			for round := range 2 { // asked once more, it is polled once more
+			for round := range 2 { // when the call is repeated, the polls are too
 				for i, r := range recorded {
-					x := said{"POST", "/mcp", []string{id, current}, slow}
+					x := testRequest{"POST", "/mcp", []string{id, current}, slow}
 					if i > 0 {
-						x = said{"GET", "/mcp", []string{id, current, "Last-Event-ID: " + r.last}, ""}
+						x = testRequest{"GET", "/mcp", []string{id, current, "Last-Event-ID: " + r.last}, ""}
 					}
 					if _, got := ask(t, url, x); got != strings.Join(r.events, "") {
 						t.Errorf("round %d, part %d: %q, want %q", round+1, i+1, got, r.events)
@@ -114,25 +114,25 @@ func TestServerPolls(t *testing.T) {
 	}
 }
 
-// A client that gets no ids before 2025-11-25, when events without data came, cannot
-// resume what has not begun: the stream stays open for it.
+// A client of a revision before 2025-11-25 gets no events without data, so it has no id with which to
+// resume a stream that carried nothing else: the stream stays open for it.
 func TestServerDoesNotPollOldClients(t *testing.T) {
 	rec := loaded(t, exchanges(
-		heard{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
-		heard{last: "a_0", events: []string{eventOf("a_1", slowDone)}},
+		scripted{ask: slow, events: []string{"id: a_0\nretry: 25\ndata: \n\n"}},
+		scripted{last: "a_0", events: []string{eventOf("a_1", slowDone)}},
 	), replay.Options{Pace: replay.Instant})
 	_, url := served(t, rec, ServerOptions{})
 	id := begun(t, url, "/mcp")
-	_, got := ask(t, url, said{"POST", "/mcp", []string{id, "Mcp-Protocol-Version: 2025-06-18"}, slow})
+	_, got := ask(t, url, testRequest{"POST", "/mcp", []string{id, "Mcp-Protocol-Version: 2025-06-18"}, slow})
 	if want := eventOf("a_1", slowDone); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// The stream for messages without a request is closed where the recorded one was.
+// The standing stream is closed at the same point as the recorded one.
 func TestServerPollsStandingStreams(t *testing.T) {
 	changed := `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
-	recorded := []heard{{events: []string{"id: g_0\nretry: 15\ndata: \n\n", eventOf("g_1", changed)}}, {last: "g_1", stays: true}}
+	recorded := []scripted{{events: []string{"id: g_0\nretry: 15\ndata: \n\n", eventOf("g_1", changed)}}, {last: "g_1", stays: true}}
 	rec := loaded(t, exchanges(recorded...), replay.Options{Pace: replay.Instant})
 	s, url := served(t, rec, ServerOptions{})
 	c := newWebClient(t, url+s.Path())

@@ -16,11 +16,11 @@ import (
 // maxMessage is the maximum size of a client message.
 const maxMessage = 256 << 20
 
-// A posted is the message of a POST.
+// A posted is the message in a POST.
 type posted struct {
 	raw     []byte
 	message jsonrpc.Message
-	claim   replay.Claim // of the message, or of the first in a batch
+	claim   replay.Claim // of the message, or of the first one in a batch
 	modern  bool         // the message or the head is of 2026-07-28
 	variant string       // see replay.Head.Variant
 }
@@ -60,7 +60,7 @@ func (p *posted) invalid() bool {
 	return p.message.Kind == jsonrpc.Invalid || p.message.Kind == jsonrpc.Other
 }
 
-// opens reports whether it may be the first message of a client.
+// opens reports whether the message may be the first one of a client.
 func (p *posted) opens() bool {
 	return p.modern || p.claim.Method == "initialize" || p.claim.Method == "server/discover"
 }
@@ -115,7 +115,7 @@ func (s *Server) broken(w http.ResponseWriter, r *http.Request, head *replay.Hea
 	return s.opens(w, r, head, s.pageConversation(), "", p.raw)
 }
 
-// follow returns the session that the head of a request belongs to, nil for none.
+// follow returns the session to which the head of a request belongs, nil for none.
 func (s *Server) follow(r *http.Request, head *replay.Head) *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +127,8 @@ func (s *Server) follow(r *http.Request, head *replay.Head) *conversation {
 	return s.byNumber[sessionKey{number: s.sorter.Follow(e.exchange)}]
 }
 
-// early refuses a message by its length, as the recorded server refused one before its body. It
-// reports whether it did.
+// early refuses a message by its length if the recorded server refused such a message before its
+// body. It reports whether it did.
 func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head) bool {
 	if !s.rec.early || r.ContentLength <= 0 {
 		return false
@@ -141,8 +141,8 @@ func (s *Server) early(w http.ResponseWriter, r *http.Request, head *replay.Head
 	return s.plays(w, r, head, s.follow(r, head), refuses) || s.plays(w, r, head, s.pageConversation(), refuses)
 }
 
-// receive gives a message to its session and returns the stream of the response, nil if the
-// request has been answered.
+// receive passes a message to its session and returns the stream for the response, nil if the
+// request has already been answered.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation, p *posted, primes bool, e entry) *stream {
 	c.mu.Lock()
 	if c.over {
@@ -185,8 +185,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, c *conversation
 	return nil
 }
 
-// handDown moves to the stream of a request what waits for a GET stream that the client has not
-// opened. The caller holds the lock.
+// handDown moves output that waits for a GET stream which the client has not opened to the stream
+// of a request. The caller holds the lock.
 func (c *conversation) handDown(x *stream) {
 	if from := c.standing; from != nil && !from.reading && len(from.pieces) > 0 {
 		x.form, x.pieces, x.waiting = formEvents, from.pieces, from.waiting
@@ -196,7 +196,7 @@ func (c *conversation) handDown(x *stream) {
 	}
 }
 
-// one is find for a server that records one session.
+// one is the version of find for a server with a Live, which has one session.
 func (s *Server) one(head *replay.Head, p *posted) (*conversation, replay.Condition) {
 	c := s.only
 	begins := p.claim.Method == "initialize" && !p.modern
@@ -215,15 +215,16 @@ func (s *Server) one(head *replay.Head, p *posted) (*conversation, replay.Condit
 	return c, 0
 }
 
-// reopens reports whether the live server refused to open the session, so that the client may try
-// again.
+// reopens reports whether the client may try again to open the session, because the live server
+// refused it.
 func (c *conversation) reopens() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.declined && !c.over
 }
 
-// find returns the session of a message, a new one if need be, or the reason why there is none.
+// find returns the session for a message, which it creates if necessary, or the reason why there
+// is none.
 func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *conversation, e entry, why replay.Condition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +247,7 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	begins := p.claim.Method == "initialize" && !p.modern
 	key := sessionKey{number: number}
 	if c = s.byNumber[key]; c != nil && p.modern {
-		// Requests of 2026-07-28 name no session, so this one may belong to another.
+		// Requests of 2026-07-28 name no session, so this one may belong to another session.
 		fit := c.rec.Fits(p.first(), p.variant)
 		if other := s.choose(r, p); fit < replay.FitExact && other.Fits(p.first(), p.variant) > fit {
 			key.other = other
@@ -276,8 +277,8 @@ func (s *Server) find(r *http.Request, head *replay.Head, p *posted) (c *convers
 	return c, e, 0
 }
 
-// begins reports whether a message starts a new session of its client: the session is over, or its
-// opening message comes once more than it was recorded.
+// begins reports whether a message starts a new session of its client: the session is over, or the
+// opening message arrives once more than it was recorded.
 func (c *conversation) begins(p *posted, initialize bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,8 +293,9 @@ func (c *conversation) begins(p *posted, initialize bool) bool {
 	return c.play.BeginsAgain(p.input(0))
 }
 
-// choose returns the recorded session for a client: one of its era and path, then one that has the
-// message, then one of the same client, then the one played least. The caller holds the lock.
+// choose returns the recorded session for a client. It prefers one with its era and path, then one
+// that has the message, then one of the same client, then the least played one. The caller holds
+// the lock.
 func (s *Server) choose(r *http.Request, p *posted) *played {
 	var best *played
 	least := 0
@@ -334,7 +336,7 @@ func (s *Server) bare(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	switch {
 	case c == nil && (head.Session == "" || head.Modern()):
 		s.sessionless(w, r, head)
-	case c == nil && r.Method == http.MethodDelete && s.deletesAgain(w, r, head.Session):
+	case c == nil && r.Method == http.MethodDelete && s.repeatsDelete(w, r, head.Session):
 	case c == nil || c.duplex != nil:
 		s.refuse(w, r, replay.OverSession, nil)
 	case r.Method == http.MethodDelete:
@@ -368,41 +370,42 @@ func (s *Server) delete(w http.ResponseWriter, r *http.Request, head *replay.Hea
 	}
 	s.mu.Lock()
 	s.forget(c)
-	if again := c.rec.again; len(again) > 0 {
+	if further := c.rec.deletes; len(further) > 0 {
 		if len(s.deleted) == maxConversations {
 			clear(s.deleted)
 		}
-		s.deleted[c.id] = deleted{c.rec.Script, again}
+		s.deleted[c.id] = deleted{c.rec.Script, further}
 	}
 	s.mu.Unlock()
 	s.opens(w, r, head, c, "", nil) // if not recorded, the status is 200
 	c.end()
 }
 
-// A deleted is a session that was deleted more than once when it was recorded.
+// A deleted is a deleted session for which further DELETEs were recorded.
 type deleted struct {
-	script *replay.Script
-	again  []*replay.Exchange
+	script    *replay.Script
+	responses []*replay.Exchange
 }
 
-// deletesAgain plays a further DELETE of a session, and reports whether there was one.
-func (s *Server) deletesAgain(w http.ResponseWriter, r *http.Request, id string) bool {
+// repeatsDelete plays the response to a further DELETE of a session, and reports whether one was
+// recorded.
+func (s *Server) repeatsDelete(w http.ResponseWriter, r *http.Request, id string) bool {
 	s.mu.Lock()
 	d, ok := s.deleted[id]
 	if ok {
-		s.deleted[id] = deleted{d.script, d.again[1:]}
-		if len(d.again) == 1 {
+		s.deleted[id] = deleted{d.script, d.responses[1:]}
+		if len(d.responses) == 1 {
 			delete(s.deleted, id)
 		}
 	}
 	s.mu.Unlock()
 	if ok {
-		s.outputs(w, r, replay.Refusal{Exchange: d.again[0], Script: d.script}.Outputs(nil))
+		s.outputs(w, r, replay.Refusal{Exchange: d.responses[0], Script: d.script}.Outputs(nil))
 	}
 	return ok
 }
 
-// get opens the GET stream, or resumes a stream
+// get opens the GET stream or resumes a stream
 // (2025-11-25 basic/transports#resumability-and-redelivery).
 func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation) {
 	if s.opens(w, r, head, c, head.LastEventID, nil) || !c.knows(head.LastEventID) && s.opens(w, r, head, c, "", nil) {
@@ -427,8 +430,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, head *replay.Head, 
 	p.run(turn)
 }
 
-// reads returns the stream for a GET, the number of its pieces that the client has, and the number
-// of the reader. A second reader replaces the first.
+// reads returns the stream for a GET, the number of pieces that the client already has, and the
+// number of the reader. A second reader replaces the first.
 func (c *conversation) reads(last string) (x *stream, from, turn int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -465,7 +468,8 @@ func (c *conversation) knows(last string) bool {
 	return x != nil
 }
 
-// resumed returns the stream with an event, and the number of its pieces up to that; nil for none.
+// resumed returns the stream with the event last, nil for none, and the number of its pieces up to
+// that event.
 func (c *conversation) resumed(last string) (*stream, int) {
 	if last == "" {
 		return nil, 0

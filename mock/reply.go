@@ -10,18 +10,18 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A reply writes a stream as the response to a request: as one body, or as events, each in a write
-// of its own.
+// A reply writes a stream as the response to a request: as one body, or as events, each in a
+// separate write.
 type reply struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	srv     *Server
 	c       *conversation
 	x       *stream
-	method  string // of the message that is answered, "" for none
+	method  string // the method of the message that is answered, "" for none
 	modern  bool   // the request is of 2026-07-28
 	invalid bool   // its body is not a message
-	primes  bool   // the client takes events without data
+	primes  bool   // the client accepts events without data
 	begun   bool   // the head is written
 	entry   entry  // zero for none
 	sent    int    // the pieces of the stream that the client has
@@ -29,7 +29,7 @@ type reply struct {
 	body    []byte // of a response with a Content-Length
 }
 
-// run writes the stream until it is over, the client is gone, or another request reads it. Turn is
+// run writes the stream until it is over, the client is gone, or another request reads it. turn is
 // the number of the reader.
 func (p *reply) run(turn int) {
 	defer p.c.detach(p.x, turn)
@@ -49,7 +49,7 @@ func (p *reply) run(turn int) {
 	}
 }
 
-// write writes what was taken, and reports whether that was the last.
+// write writes what was taken, and reports whether the reply is complete.
 func (p *reply) write(t *taken) (over bool) {
 	deadline(p.w)
 	if t.head != nil && !p.begun && t.head.Length >= 0 && !t.head.Events {
@@ -128,7 +128,7 @@ func (p *reply) whole(r *replay.Response, body []byte, broken bool) {
 	if bodyAllowed(r.Status) && p.r.Method != http.MethodHead {
 		_, _ = p.w.Write(body)
 	}
-	p.flush() // before what another stream is to get
+	p.flush() // before output on another stream
 	if broken {
 		panic(http.ErrAbortHandler)
 	}
@@ -138,7 +138,8 @@ func bodyAllowed(status int) bool {
 	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// page returns the data of a piece. In a page it replaces the origin of the recorded server.
+// page returns the data of a piece. If that is not a message, it replaces the origin of the recorded
+// server, except in events.
 func (p *reply) page(e piece) []byte {
 	if !e.page || p.x.form == formEvents {
 		return e.data
@@ -164,7 +165,7 @@ func (p *reply) begin() {
 	p.flush()
 }
 
-// session names the session that an initialize began.
+// session sets the id of the session that an initialize began.
 func (p *reply) session() {
 	if p.method == "initialize" && p.c != nil && p.c.id != "" {
 		p.w.Header().Set("Mcp-Session-Id", p.c.id)
@@ -200,10 +201,10 @@ func (p *reply) piece(e piece) bool {
 
 func (p *reply) flush() { _ = http.NewResponseController(p.w).Flush() }
 
-// writeTime is how long a client may take to accept what is written.
+// writeTime is how long a client may take to accept a write.
 const writeTime = time.Minute
 
-// deadline bounds what is written next.
+// deadline sets the deadline for the next writes.
 func deadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 }
@@ -223,7 +224,7 @@ func (p *reply) alone(message []byte) {
 	p.flush()
 }
 
-// status returns the HTTP status for a message without a recorded one: the one for its error
+// status returns the HTTP status for a message without a recorded status: the one for its error
 // (2026-07-28 basic/transports#status-codes). A client that sends server/discover to an older
 // server expects a failure status too.
 func (p *reply) status(message []byte) int {
@@ -247,7 +248,7 @@ func (p *reply) status(message []byte) int {
 	return http.StatusOK
 }
 
-// outputs writes a recorded response at once.
+// outputs writes a complete recorded response.
 func (s *Server) outputs(w http.ResponseWriter, r *http.Request, all []replay.Output) {
 	x := &stream{played: true}
 	t := taken{over: true}
@@ -273,7 +274,7 @@ func plain(w http.ResponseWriter, status int, message []byte) {
 	_, _ = w.Write(message)
 }
 
-// here replaces the origin of the recorded server in a text by that of this one.
+// here replaces the origin of the recorded server in a text with that of this server.
 func (s *Server) here(r *http.Request, text string) string {
 	for _, o := range s.addresses.origins {
 		text = strings.ReplaceAll(text, o, "http://"+r.Host)

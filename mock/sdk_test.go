@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// sdkOptions are those of the demo's client: it answers what it is asked as then.
+// sdkOptions returns the options of the demo's client, with the same answers to server requests.
 func sdkOptions(progress func()) *mcp.ClientOptions {
 	return &mcp.ClientOptions{
 		CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
@@ -33,8 +33,8 @@ func sdkOptions(progress func()) *mcp.ClientOptions {
 	}
 }
 
-// The official SDK cannot tell the mock of a recording on stdio from the server, on any
-// transport of HTTP, and when each of its streams is cut.
+// The official SDK cannot distinguish the mock of a stdio recording from the server, on any HTTP
+// transport, and even if its streams are cut.
 func TestServerWithSDK(t *testing.T) {
 	for _, c := range []struct {
 		name, revision string
@@ -51,8 +51,8 @@ func TestServerWithSDK(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			frames := recorded(t, "real-demo-"+c.revision)
-			var said notes
-			s, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{Note: said.note, Cut: c.cut})
+			var noted notes
+			s, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{Note: noted.note, Cut: c.cut})
 			var mu sync.Mutex
 			progress := 0
 			client := mcp.NewClient(&mcp.Implementation{Name: "mcptap-demo-client", Version: "1.0.0"}, sdkOptions(func() {
@@ -76,7 +76,7 @@ func TestServerWithSDK(t *testing.T) {
 			if progress < 5 {
 				t.Errorf("%d progress notifications", progress)
 			}
-			for _, n := range said.all {
+			for _, n := range noted.all {
 				if n.Kind.Fails() {
 					t.Errorf("%v: %s", n.Kind, n.Text)
 				}
@@ -89,8 +89,7 @@ func streamable(url string, s *Server) mcp.Transport {
 	return &mcp.StreamableClientTransport{Endpoint: url + s.Path()}
 }
 
-// exercise asks for what was asked for in a recording, in the same order, and compares
-// what comes back.
+// exercise sends the requests of a recording, in the same order, and compares the results.
 func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, frames []tap.Frame) {
 	t.Helper()
 	answers := map[string]string{}
@@ -107,14 +106,14 @@ func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, fra
 		}
 		if strings.HasSuffix(m.Method, "/list") && strings.Contains(string(m.Params), "protocolVersion") {
 			if listed[m.Method] {
-				continue // what says how long it holds, the SDK does not ask for again
+				continue // the SDK caches a result with a ttl and does not request it again
 			}
 			listed[m.Method] = true
 		}
 		want, answered := answers[string(m.ID)]
 		subject := jsonrpc.Subject(m)
 		if !answered || strings.Contains(string(m.Params), "inputResponses") || subject == "sweep" {
-			continue // of a chain, or cancelled: the SDK does that itself, or nobody
+			continue // part of a chain, which the SDK sends itself, or cancelled
 		}
 		got, err := call(ctx, session, &m)
 		switch {
@@ -133,7 +132,7 @@ func exercise(t *testing.T, ctx context.Context, session *mcp.ClientSession, fra
 	}
 }
 
-// call makes the SDK send a request as it was recorded; nil for one that it sends by
+// call makes the SDK send a request as recorded. It returns nil for a request that the SDK sends
 // itself.
 func call(ctx context.Context, s *mcp.ClientSession, m *jsonrpc.Message) (any, error) {
 	switch m.Method {

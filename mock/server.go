@@ -29,16 +29,17 @@ type ServerOptions struct {
 	// Note, if not nil, is called for each note of a session. It may be called concurrently
 	// and must not block.
 	Note func(replay.Note)
-	// Over, if not nil, is called for each session that is over, in the same way.
+	// Over, if not nil, is called for each session that has ended. The same rules apply.
 	Over func(*replay.Session)
-	// Live, if not nil, answers what is not in the recording, which must have one session.
-	// That is played once. Further sessions are refused.
+	// Live, if not nil, answers requests that are not in the recording. The recording must have
+	// one session. It is played once; further sessions are refused.
 	Live *Live
-	// Cut ends each event stream after a number of events, so that the client has to resume
+	// Cut ends each event stream after this number of events, so that the client must resume
 	// it; 0 means never. In 2026-07-28 streams cannot be resumed, so the request is lost.
 	Cut int
 	// Names are host names of the server, in addition to localhost and loopback addresses.
-	// AnyAddress allows any IP address as its name, for a server that listens on others.
+	// AnyAddress allows any IP address as its name, for a server that does not listen on a
+	// loopback address.
 	Names      []string
 	AnyAddress bool
 }
@@ -53,24 +54,24 @@ type Server struct {
 
 	mu                sync.Mutex
 	sorter            session.Sessions // assigns requests to live sessions, as when recording
-	exchanges, frames uint64           // given to the sorter
+	exchanges, frames uint64           // the last numbers passed to the sorter
 
-	// open are the sessions that go on, leaving those that are ending. byID and byNumber are
-	// those with and without a session id.
+	// open are the active sessions, leaving those that are ending. byID and byNumber are those
+	// with and without a session id.
 	open, leaving map[*conversation]struct{}
 	byID          map[string]*conversation
 	byNumber      map[sessionKey]*conversation
-	played        map[*played]int    // how often each recorded session was begun
-	refused       map[refusalKey]int // how often each refusal was played
-	pages         *conversation      // plays what belongs to no session
-	upgrades      int                // the number of requests for a WebSocket
+	played        map[*played]int    // how many times each recorded session was started
+	refused       map[refusalKey]int // how many times each refusal was played
+	pages         *conversation      // plays exchanges that belong to no session
+	upgrades      int                // the number of WebSocket requests
 	deleted       map[string]deleted
 	only          *conversation // the session being recorded, nil for none
 	closed        bool
 }
 
 // A sessionKey identifies a session without an id by its number in Server.sorter. other is set
-// if the client plays another recorded session in addition to its own.
+// for another recorded session that is played to the client in addition to its own.
 type sessionKey struct {
 	number int
 	other  *played
@@ -104,17 +105,16 @@ func NewServer(rec *Recording, opt ServerOptions) *Server {
 	return s
 }
 
-// Path returns the path of Streamable HTTP, EventPath that of HTTP+SSE, and SocketPath that of
-// WebSocket.
+// Path returns the path for Streamable HTTP.
 func (s *Server) Path() string { return s.addresses.mcp }
 
-// EventPath is documented at Path.
+// EventPath returns the path for HTTP+SSE.
 func (s *Server) EventPath() string { return s.addresses.sse }
 
-// SocketPath is documented at Path.
+// SocketPath returns the path for WebSocket.
 func (s *Server) SocketPath() string { return s.addresses.socket }
 
-// Recorded returns the path on which the recording was made, or else Path.
+// Recorded returns the path at which the recording was made, or else [Server.Path].
 func (s *Server) Recorded() string {
 	switch a := &s.rec.addresses; {
 	case a.mcp != "":
@@ -200,7 +200,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	http.Error(w, "mcptap mock: nothing was recorded here; the session is at "+s.addresses.mcp, http.StatusNotFound)
 }
 
-// pageConversation returns the session for what belongs to none, nil if the server is closed.
+// pageConversation returns the session for exchanges that belong to no session, nil if the server
+// is closed.
 func (s *Server) pageConversation() *conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,15 +213,16 @@ func (s *Server) pageConversation() *conversation {
 	return s.pages
 }
 
-// opens plays the response to a request without a message, and reports whether one was
-// recorded. Last is the id of the event after which a stream is resumed, "" for none.
+// opens plays the response to a request without a message, and reports whether one was recorded.
+// last is the id of the event after which a stream is resumed, "" for none.
 func (s *Server) opens(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation, last string, body []byte) bool {
 	return s.plays(w, r, head, c, func(play *replay.Session, now time.Duration, x replay.Stream) bool {
 		return play.Open(now, x, r.Method, s.target(r), last, body)
 	})
 }
 
-// plays plays the response that begins starts on a stream. It reports what begins reports.
+// plays calls begins to start a response on a new stream, and plays it. It returns the result of
+// begins.
 func (s *Server) plays(w http.ResponseWriter, r *http.Request, head *replay.Head, c *conversation,
 	begins func(*replay.Session, time.Duration, replay.Stream) bool) bool {
 	if c == nil {
@@ -256,8 +258,8 @@ func (s *Server) target(r *http.Request) string {
 // modernEvents reports whether the recorded client was of 2025-11-25 or later.
 func (p *played) modernEvents() bool { return primed(string(p.facts.Revision)) }
 
-// primed reports whether a client may get an event without data, which older clients take for a
-// broken message.
+// primed reports whether a client may get an event without data. Older clients consider it an
+// invalid message.
 func primed(version string) bool { return jsonrpc.Revision(version) >= jsonrpc.Rev20251125 }
 
 // named returns the open session with an id, nil for none.
@@ -294,7 +296,7 @@ func (s *Server) modern() bool {
 	return slices.ContainsFunc(s.rec.sessions, func(p *played) bool { return p.Opens(true) })
 }
 
-// Close ends all sessions and open requests. Later ones are refused.
+// Close ends all sessions and open requests. Later requests are refused.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -313,7 +315,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Serve serves on a listener until the context ends, and closes both.
+// Serve serves on a listener until the context ends, and then closes the server and the listener.
 func Serve(ctx context.Context, l net.Listener, s *Server) error {
 	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() {
@@ -338,7 +340,7 @@ func isUpgrade(r *http.Request) bool {
 func (s *Server) conditions(h *replay.Head, c *replay.Claim) replay.Condition {
 	host, origin := s.addresses.knows(h)
 	if s.anyAddress && isAddress(h.Host) {
-		// Any address may be one of this machine, but only the same origin is its own.
+		// Any address may belong to this machine, but only the same origin is its own.
 		host = true
 		origin = origin || strings.EqualFold(hostOf(h.Origin), h.Host)
 	}
@@ -346,7 +348,7 @@ func (s *Server) conditions(h *replay.Head, c *replay.Claim) replay.Condition {
 }
 
 // knows reports whether Host names the server, and whether Origin is one of its own. Another
-// site can point its own name at this server, but cannot change the Host that browsers send.
+// website can point its name at this server, but cannot change the Host that browsers send.
 func (a *addresses) knows(h *replay.Head) (host, origin bool) {
 	host = a.host(h.Host)
 	if !h.HasOrigin {
@@ -388,9 +390,9 @@ func isAddress(hostport string) bool {
 	return err == nil
 }
 
-// ruled are the conditions in which the specification requires a server to refuse a request, and
-// the responses. always are those that are refused whatever the recorded server did.
-var ruled = map[replay.Condition]struct {
+// required are the conditions in which the specification requires a server to refuse a request,
+// with the responses.
+var required = map[replay.Condition]struct {
 	status, code int
 	text         string
 }{
@@ -399,17 +401,18 @@ var ruled = map[replay.Condition]struct {
 	replay.OverSession:   {http.StatusNotFound, -32001, "Session not found"},
 	replay.NoSession:     {http.StatusBadRequest, -32000, "Bad Request: Mcp-Session-Id header is required"},
 	replay.WrongVersion:  {http.StatusBadRequest, -32000, "Bad Request: unsupported MCP-Protocol-Version"},
-	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method is missing or is not the method of the body"},
-	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name is missing or is not what the body names"},
+	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method is missing or does not match the body"},
+	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name is missing or does not match the body"},
 }
 
+// always are the conditions that are refused whatever the recorded server did.
 const always = replay.ForeignHost | replay.ForeignOrigin
 
-// refuses refuses a request for its conditions, as recorded or else as specified, and reports
-// whether it did. P is its message, nil for none.
+// refuses refuses a request because of its conditions, as recorded or else as specified, and
+// reports whether it did. p is its message, nil for none.
 func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Condition, p *posted) bool {
 	for why := range all.All {
-		_, rule := ruled[why]
+		_, rule := required[why]
 		tolerated := s.rec.tolerated&why != 0 && always&why == 0
 		if s.refusal(w, r, why, p, tolerated || why == replay.NoCredentials) {
 			return true
@@ -422,9 +425,9 @@ func (s *Server) refuses(w http.ResponseWriter, r *http.Request, all replay.Cond
 	return false
 }
 
-// refusal refuses a request as a recorded one was refused for a condition, and reports whether
-// there is one with the same message or, unless exactly is set, with any. For missing credentials
-// it does so as often as recorded, until a session begins.
+// refusal refuses a request as a recorded request was refused for a condition. It reports whether
+// there is such a recorded request: one with the same message or, unless exactly is set, with any
+// message. Missing credentials are refused as many times as recorded, until a session begins.
 func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Condition, p *posted, exactly bool) bool {
 	keys := refusalKeys(r.Method, why, s.key(p))
 	if exactly {
@@ -458,9 +461,9 @@ func (s *Server) refusal(w http.ResponseWriter, r *http.Request, why replay.Cond
 	return false
 }
 
-// noteRefused notes that a request gets an HTTP failure status. Without a message, and of a
-// server/discover, only 401 and 403 matter: clients try whether a server has a GET stream, and
-// which revisions it supports.
+// noteRefused notes that a request gets an HTTP failure status. For a request without a message,
+// and for server/discover, only 401 and 403 are noted, since clients use them to probe for a GET
+// stream and for supported revisions.
 func (s *Server) noteRefused(r *http.Request, p *posted, frame session.Ref, status int, why string) {
 	n := replay.Note{Kind: replay.NoteRefused, Frame: frame, Method: r.Method}
 	if p != nil {
@@ -486,7 +489,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why replay.Condi
 	if s.refusal(w, r, why, p, false) {
 		return
 	}
-	rule := ruled[why]
+	rule := required[why]
 	id, code := "null", rule.code
 	modern := p != nil && p.claim.Modern
 	if p != nil && len(p.claim.ID) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// BenchmarkServer compares requests a second at 64 clients with those of a handler that
-// returns the same bytes.
+// BenchmarkServer compares the requests per second with 64 clients to those of a handler that returns
+// the same bytes.
 func BenchmarkServer(b *testing.B) {
 	text := ">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}` + "\n"
 	answer := `{"result":{"content":[{"type":"text","text":"` + string(bytes.Repeat([]byte("Partly cloudy. "), 30)) + `"}]},"jsonrpc":"2.0","id":1}`
@@ -49,7 +49,7 @@ func benchCall(i int) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","day":` + strconv.Itoa(i) + `}}}`
 }
 
-// crowd lets 64 clients ask.
+// crowd lets 64 clients send requests.
 func crowd(b *testing.B, h http.Handler, size, calls int) {
 	const clients = 64
 	server := httptest.NewServer(h)

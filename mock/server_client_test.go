@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// soon is how long anything may take that is to happen.
+// soon is the timeout for everything that should happen.
 const soon = 60 * time.Second
 
 // served serves a recording until the test ends.
@@ -36,7 +36,7 @@ func served(t testing.TB, rec *Recording, opt ServerOptions) (*Server, string) {
 	return s, h.URL
 }
 
-// A webClient is a client of Streamable HTTP that keeps what comes, by stream.
+// A webClient is a Streamable HTTP client that keeps what it receives, by stream.
 type webClient struct {
 	url, session, version string
 	http                  *http.Client
@@ -96,7 +96,7 @@ func (c *webClient) request(method string, body []byte) *http.Request {
 	return r
 }
 
-// post sends a message; what comes back on it is kept under the name.
+// post sends a message. Its responses are kept under the name.
 func (c *webClient) post(name string, body []byte) (status int) {
 	res, err := c.http.Do(c.request("POST", body))
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *webClient) get(name, last string) (status int) {
 	return res.StatusCode
 }
 
-// keep reads a response to its end, an event stream at its leisure.
+// keep reads a response to its end; event streams are read in the background.
 func (c *webClient) keep(name string, res *http.Response) {
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		defer res.Body.Close()
@@ -165,7 +165,7 @@ func (c *webClient) keep(name string, res *http.Response) {
 	})
 }
 
-// add keeps a message; an empty one is the end of a stream.
+// add stores a message. An empty one is the end of a stream.
 func (c *webClient) add(name, message, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +189,7 @@ func (c *webClient) fail(format string, args ...any) {
 	c.came.Broadcast()
 }
 
-// until waits until something holds, and reports whether it does.
+// until waits until a condition holds, and reports whether it does.
 func (c *webClient) until(holds func() bool) bool {
 	late := time.AfterFunc(soon, func() { c.fail("it has not happened for %v", soon) })
 	defer late.Stop()
@@ -201,10 +201,9 @@ func (c *webClient) until(holds func() bool) bool {
 	return holds()
 }
 
-// half plays the client half of a recording: each message when all has come that had
-// come before.
-// Requests are under way together as they were then, and come in recorded order:
-// arrived waits until the server has n more than before.
+// half plays the client half of a recording: each message is sent when everything that preceded it
+// has arrived. Requests are concurrent as recorded, and arrive in recorded order: arrived waits until
+// the server has received n more.
 func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 	due := 0
 	for i := range beforeEnd(frames) {
@@ -217,7 +216,7 @@ func (c *webClient) half(frames []tap.Frame, arrived func() int) {
 		case tap.ToClient:
 			due++
 		case tap.ToServer:
-			if c.session != "" || m.Method != "initialize" { // before the handshake only what is asked comes
+			if c.session != "" || m.Method != "initialize" { // before the handshake only responses arrive
 				if !c.until(func() bool { return c.all >= due }) {
 					return
 				}
@@ -259,7 +258,7 @@ func versionOf(m *jsonrpc.Message) string {
 	return version
 }
 
-// beforeEnd are the frames before one side of stdio ended: HTTP has no such thing.
+// beforeEnd returns the frames before one side of stdio ended, which HTTP does not have.
 func beforeEnd(frames []tap.Frame) []tap.Frame {
 	for i := range frames {
 		e, err := tap.ParseEvent(frames[i].Raw)
@@ -270,7 +269,7 @@ func beforeEnd(frames []tap.Frame) []tap.Frame {
 	return frames
 }
 
-// messages are those that the server sent in a recording.
+// messages returns the server messages in a recording.
 func messages(frames []tap.Frame) (all []string) {
 	for i := range beforeEnd(frames) {
 		f := &frames[i]
@@ -281,8 +280,8 @@ func messages(frames []tap.Frame) (all []string) {
 	return all
 }
 
-// check compares what came with what was recorded: each message once, and on each
-// stream in recorded order.
+// check compares what was received with the recording: each message once, and on each stream in
+// recorded order.
 func (c *webClient) check(t testing.TB, want []string) {
 	t.Helper()
 	c.mu.Lock()
@@ -299,7 +298,7 @@ func (c *webClient) check(t testing.TB, want []string) {
 		for _, m := range messages {
 			m = strings.TrimSpace(m)
 			if len(place[m]) == 0 {
-				t.Errorf("%s: too much: %.200s", name, m)
+				t.Errorf("%s: surplus message: %.200s", name, m)
 				continue
 			}
 			at := place[m][0]

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// all is what a client got, stream by stream.
+// all returns what a client got, stream by stream.
 func (c *webClient) streams() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,8 +25,8 @@ func (c *webClient) streams() string {
 	return b.String()
 }
 
-// Eight clients at once each get what a single one gets, byte for byte and stream by
-// stream, event ids included. The clients of 2026-07-28 differ in their URLs.
+// Each of eight concurrent clients gets what a single one gets, byte for byte and stream by stream,
+// including event ids. The clients of 2026-07-28 have different URLs.
 func TestServerIsDeterministic(t *testing.T) {
 	runs := 5
 	if longtest.Sampled(t) {
@@ -67,7 +67,7 @@ func TestServerIsDeterministic(t *testing.T) {
 	}
 }
 
-// openedFor is opened for one client: the session that it names, or by its URL.
+// openedFor is like opened for one client, identified by its session or by its URL.
 func (s *Server) openedFor(c *webClient) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,8 +82,8 @@ func (s *Server) openedFor(c *webClient) (n int) {
 	return n
 }
 
-// Where several sessions were recorded, the first client gets the first one, and so on,
-// and each its own answers.
+// If several sessions were recorded, the first client gets the first session, and so on, and each gets
+// the answers of its session.
 func TestServerPlaysSessionsInOrder(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
@@ -123,7 +123,7 @@ func TestServerPlaysSessionsInOrder(t *testing.T) {
 	for _, want := range []string{"first", "second", "first", "second"} {
 		id := begun(t, url, s.Path())
 		ids[id] = true
-		res, body := ask(t, url, said{"POST", s.Path(), []string{id}, listing})
+		res, body := ask(t, url, testRequest{"POST", s.Path(), []string{id}, listing})
 		if !strings.Contains(body, `"of":"`+want+`"`) || res.Header.Get("X-Server") != "one" {
 			t.Errorf("want the %s session: %v %s", want, res.Header, body)
 		}
@@ -132,19 +132,19 @@ func TestServerPlaysSessionsInOrder(t *testing.T) {
 		t.Error(ids)
 	}
 	if !rec.Only(2) || rec.Only(3) {
-		t.Error("there are two sessions")
+		t.Error("a second session began")
 	}
 	s, url = served(t, rec, ServerOptions{})
 	id := begun(t, url, s.Path())
-	if _, body := ask(t, url, said{"POST", s.Path(), []string{id}, listing}); !strings.Contains(body, `"of":"second"`) {
+	if _, body := ask(t, url, testRequest{"POST", s.Path(), []string{id}, listing}); !strings.Contains(body, `"of":"second"`) {
 		t.Error(body)
 	}
 }
 
-// Clients of 2026-07-28 name no session. One that is alike to another keeps to its
-// connection, begins anew when it asks again for the versions, and has a session of
-// its own at a URL of its own.
-func TestServerTellsNamelessClientsApart(t *testing.T) {
+// Clients of 2026-07-28 name no session. A client that looks like another one is identified by its
+// connection, starts a new session when it sends server/discover again, and has a separate session at
+// a separate URL.
+func TestServerDistinguishesNamelessClients(t *testing.T) {
 	meta := `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}}}`
 	discover := `{"jsonrpc":"2.0","id":1,"method":"server/discover",` + meta
 	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list",` + meta
@@ -154,7 +154,7 @@ func TestServerTellsNamelessClientsApart(t *testing.T) {
 	_, url := served(t, rec, ServerOptions{})
 	send := func(path, body string) string {
 		m := jsonrpc.Peek([]byte(body))
-		_, got := ask(t, url, said{"POST", path, []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + m.Method}, body})
+		_, got := ask(t, url, testRequest{"POST", path, []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + m.Method}, body})
 		return got
 	}
 	for i, step := range []struct{ path, body, want string }{
@@ -169,8 +169,8 @@ func TestServerTellsNamelessClientsApart(t *testing.T) {
 	}
 }
 
-// A session that was recorded over HTTP+SSE is served where it was, and over
-// Streamable HTTP too.
+// A session that was recorded over HTTP+SSE is served at the recorded paths, and over Streamable HTTP
+// too.
 func TestServerPlaysRecordedEvents(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
@@ -206,7 +206,7 @@ func TestServerPlaysRecordedEvents(t *testing.T) {
 		t.Error(c.got)
 	}
 	id := begun(t, url, s.Path())
-	if _, body := ask(t, url, said{"POST", s.Path(), []string{id}, listing}); body != c.got[1] {
+	if _, body := ask(t, url, testRequest{"POST", s.Path(), []string{id}, listing}); body != c.got[1] {
 		t.Error(body)
 	}
 }

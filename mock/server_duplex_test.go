@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A duplexClient sends messages one way and keeps what comes on the other.
+// A duplexClient sends messages and keeps what it receives.
 type duplexClient struct {
 	mu   sync.Mutex
 	came *sync.Cond
@@ -72,7 +72,7 @@ func (c *duplexClient) half(t *testing.T, frames []tap.Frame) {
 			due++
 		case tap.ToServer:
 			if !c.until(due) {
-				t.Fatalf("%d of %d messages came before frame %d", len(c.got), due, f.Seq)
+				t.Fatalf("%d of %d messages arrived before frame %d", len(c.got), due, f.Seq)
 			}
 			if err := c.send(bytes.TrimSpace(f.Raw)); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func (c *duplexClient) half(t *testing.T, frames []tap.Frame) {
 	}
 }
 
-// dialEvents is a client of HTTP+SSE.
+// dialEvents returns an HTTP+SSE client.
 func dialEvents(t *testing.T, url, path string) *duplexClient {
 	c := newDuplexClient()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", url+path, nil)
@@ -140,7 +140,7 @@ func dialEvents(t *testing.T, url, path string) *duplexClient {
 	return c
 }
 
-// dialSocket is a client of WebSocket.
+// dialSocket returns a WebSocket client.
 func dialSocket(t *testing.T, url, path string) *duplexClient {
 	c := newDuplexClient()
 	dialer := websocket.Dialer{Subprotocols: []string{"mcp"}}
@@ -166,32 +166,32 @@ func dialSocket(t *testing.T, url, path string) *duplexClient {
 	return c
 }
 
-// Over HTTP+SSE and WebSocket, which carry everything on one stream, the recorded
-// server half comes in recorded order.
+// Over HTTP+SSE and WebSocket, which carry everything on one stream, the server half arrives in
+// recorded order.
 func TestServerDuplexSessions(t *testing.T) {
 	for _, name := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			frames := recorded(t, name)
 			if hasHeads(frames) {
-				return // TestServerPlaysRefusals has such
+				return // covered by TestServerPlaysRefusals
 			}
-			var said notes
+			var noted notes
 			var over sync.WaitGroup
 			over.Add(2)
 			s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{
-				Note: said.note, Over: func(*replay.Session) { over.Done() },
+				Note: noted.note, Over: func(*replay.Session) { over.Done() },
 			})
 			dialEvents(t, url, s.EventPath()).half(t, frames)
 			dialSocket(t, url, s.SocketPath()).half(t, frames)
-			said.check(t)
+			noted.check(t)
 			s.Close()
 			over.Wait()
 		})
 	}
 }
 
-// When the client is gone, the session is over, and so is what is left of it.
+// When the client is gone, the session and everything that belongs to it ends.
 func TestServerDuplexEnds(t *testing.T) {
 	frames := recorded(t, "2024-11-05-tools-healthy")
 	over := make(chan *replay.Session, 2)
@@ -209,19 +209,19 @@ func TestServerDuplexEnds(t *testing.T) {
 		c.came.Wait()
 	}
 	c.mu.Unlock()
-	if res, _ := ask(t, url, said{"GET", s.EventPath(), nil, ""}); res.StatusCode != 503 {
+	if res, _ := ask(t, url, testRequest{"GET", s.EventPath(), nil, ""}); res.StatusCode != 503 {
 		t.Error(res.Status)
 	}
-	if res, _ := ask(t, url, said{"POST", "/mcp", nil, opening}); res.StatusCode != 404 {
+	if res, _ := ask(t, url, testRequest{"POST", "/mcp", nil, opening}); res.StatusCode != 404 {
 		t.Error(res.Status)
 	}
-	if res, _ := ask(t, url, said{"POST", "/message?sessionId=nobody", nil, opening}); res.StatusCode != 404 {
+	if res, _ := ask(t, url, testRequest{"POST", "/message?sessionId=nobody", nil, opening}); res.StatusCode != 404 {
 		t.Error(res.Status)
 	}
 }
 
-// Over HTTP+SSE a POST that the server refused is refused again, and the event stream that
-// the server ended ends.
+// Over HTTP+SSE a POST that the server refused is refused again, and an event stream that the server
+// ended ends.
 func TestEventsRefusedAndEnded(t *testing.T) {
 	frames := fixture(t, "events-refused")
 	_, url := served(t, loaded(t, frames, replay.Options{}), ServerOptions{})
@@ -247,7 +247,7 @@ func TestEventsRefusedAndEnded(t *testing.T) {
 		if f.Lane != tap.ToServer {
 			continue
 		}
-		res, body := ask(t, url, said{method: "POST", path: target, header: []string{"Content-Type: application/json"}, body: string(f.Raw)})
+		res, body := ask(t, url, testRequest{method: "POST", path: target, header: []string{"Content-Type: application/json"}, body: string(f.Raw)})
 		got = append(got, fmt.Sprint(res.StatusCode, " ", body))
 	}
 	if want := []string{"202 Accepted", "202 Accepted", "202 Accepted", "400 bad nine"}; !slices.Equal(got, want) {
@@ -258,8 +258,8 @@ func TestEventsRefusedAndEnded(t *testing.T) {
 	}
 }
 
-// A WebSocket is played as it was: refused where it was refused, with the subprotocol that
-// the server agreed on, in the kind of frames that it sent, to the close frame.
+// A WebSocket is played as recorded: refused if it was refused, with the subprotocol that the server
+// accepted, with the recorded kinds of frames, including the close frame.
 func TestServerPlaysSocket(t *testing.T) {
 	frames := crossed(t, `
 .1 {"event":"request","method":"GET","target":"/mcp","header":[["Host","localhost"],["Upgrade","websocket"]]}
@@ -308,12 +308,12 @@ func TestServerPlaysSocket(t *testing.T) {
 	}
 	_, _, err = conn.ReadMessage()
 	if end := (*websocket.CloseError)(nil); !errors.As(err, &end) || end.Code != 1011 || end.Text != "oops" {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("ended with %v", err)
 	}
 }
 
-// A WebSocket whose first message is garbage, which the server ignored, is played in silence
-// up to the first request.
+// A WebSocket whose first message is garbage, which the server ignored, gets no output before the
+// first request.
 func TestSocketBeginsWithGarbage(t *testing.T) {
 	const discover = `{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"studio","version":"5.1.0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	const found = `{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`

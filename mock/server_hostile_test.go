@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Whatever a client sends is answered, and the next client is served.
-func TestServerTakesAnything(t *testing.T) {
+// Whatever a client sends, it gets a response, and the next client is served.
+func TestServerHandlesAnyRequest(t *testing.T) {
 	for _, name := range []string{"2025-11-25-tools-healthy", "2026-07-28-tools-healthy"} {
 		_, url := served(t, loaded(t, recorded(t, name), replay.Options{Pace: replay.Instant}), ServerOptions{Cut: 1})
 		deep := strings.Repeat(`[`, 100_000)
@@ -29,7 +29,7 @@ func TestServerTakesAnything(t *testing.T) {
 			for _, header := range [][]string{nil, {"Mcp-Protocol-Version: 2026-07-28"}, {"Mcp-Protocol-Version: " + strings.Repeat("9", 1000)}, {"Accept: "}, {"Mcp-Name: =?base64?="}} {
 				for _, method := range []string{"POST", "GET", "DELETE", "PUT", "OPTIONS"} {
 					for _, path := range []string{"/mcp", "/message", "/message?sessionId=x", "/mcp?client=1"} {
-						res, _ := ask(t, url, said{method, path, append([]string{"Last-Event-ID: -1"}, header...), body[:min(len(body), 1<<20)]})
+						res, _ := ask(t, url, testRequest{method, path, append([]string{"Last-Event-ID: -1"}, header...), body[:min(len(body), 1<<20)]})
 						if res.StatusCode >= 500 {
 							t.Errorf("%s %s %.60q: %s", method, path, body, res.Status)
 						}
@@ -43,8 +43,8 @@ func TestServerTakesAnything(t *testing.T) {
 	}
 }
 
-// Nor does an impossible recording make it fail.
-func TestLoadTakesAnyExchange(t *testing.T) {
+// An impossible recording does not make the server fail.
+func TestLoadHandlesAnyExchange(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
 		frames = append(frames, tap.Frame{Seq: uint64(len(frames) + 1), Lane: lane, Exchange: exchange, Form: form, Raw: []byte(raw), Size: int64(len(raw))})
@@ -92,13 +92,12 @@ func TestLoadTakesAnyExchange(t *testing.T) {
 			}
 		}
 	}
-	if res, _ := ask(t, url, said{"GET", "/elsewhere", nil, ""}); res.StatusCode != 404 {
+	if res, _ := ask(t, url, testRequest{"GET", "/elsewhere", nil, ""}); res.StatusCode != 404 {
 		t.Error(res.Status)
 	}
 }
 
-// A client that does not read is waited for; what it has not read is not all in
-// memory.
+// The server waits for a client that does not read, so unread output does not fill memory.
 func TestServerWaitsForSlowClients(t *testing.T) {
 	const events, size = 48, 1 << 20
 	long := strings.Repeat("x", size)
@@ -123,18 +122,18 @@ func TestServerWaitsForSlowClients(t *testing.T) {
 	}
 	for late := time.Now().Add(soon); waiting() < maxWaiting; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatal(waiting(), "bytes wait")
+			t.Fatal(waiting(), "unread bytes")
 		}
 	}
 	if n := waiting(); n > maxWaiting+2*size {
-		t.Error(n, "bytes wait")
+		t.Error(n, "unread bytes")
 	}
 	body, err := io.ReadAll(conn)
 	if n := bytes.Count(body, []byte("\ndata: ")); err != nil || n != events+1 || len(body) < events*size {
 		t.Errorf("%d events, %d bytes, %v", n, len(body), err)
 	}
 	if n := waiting(); n != 0 {
-		t.Error(n, "bytes wait")
+		t.Error(n, "unread bytes")
 	}
 }
 
@@ -153,7 +152,7 @@ func TestServerBoundsMessages(t *testing.T) {
 	}
 }
 
-// A client that leaves before a response gets none, not even an empty one with the status 200.
+// A client that leaves before a response gets none, not even an empty one with status 200.
 func TestServerDoesNotRespondToClientsThatLeft(t *testing.T) {
 	text := ">" + opening + "\n" + `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}` + "\n>" + survey + "\n" +
 		`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}` + "\n"
@@ -171,6 +170,6 @@ func TestServerDoesNotRespondToClientsThatLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(conn); len(got) > 0 {
-		t.Errorf("it got %.60q, %v", got, err)
+		t.Errorf("got %.60q, %v", got, err)
 	}
 }

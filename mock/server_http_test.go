@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// fixture reads a recording of HTTP, with the heads of its exchanges.
+// fixture reads an HTTP recording that has the heads of its exchanges.
 func fixture(t testing.TB, name string) []tap.Frame {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".txtar"))
@@ -31,22 +31,21 @@ func fixture(t testing.TB, name string) []tap.Frame {
 	return frames
 }
 
-// A said is a request by hand: its method, path, header fields as "Name: value", and
-// body.
-type said struct {
+// A testRequest is a hand-written request: its method, path, header fields as "Name: value", and body.
+type testRequest struct {
 	method, path string
 	header       []string
 	body         string
 }
 
 // ask sends a request, and returns the response and its body.
-func ask(t testing.TB, url string, x said) (*http.Response, string) {
+func ask(t testing.TB, url string, x testRequest) (*http.Response, string) {
 	t.Helper()
 	return askOver(t, http.DefaultTransport, url, x)
 }
 
-// askOver is ask on the connections of a client.
-func askOver(t testing.TB, over http.RoundTripper, url string, x said) (*http.Response, string) {
+// askOver is ask with a given HTTP client.
+func askOver(t testing.TB, over http.RoundTripper, url string, x testRequest) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), x.method, url+x.path, strings.NewReader(x.body))
 	if err != nil {
@@ -84,15 +83,14 @@ const (
 // begun opens a session, and returns its header field.
 func begun(t testing.TB, url, path string, header ...string) string {
 	t.Helper()
-	res, body := ask(t, url, said{"POST", path, header, opening})
+	res, body := ask(t, url, testRequest{"POST", path, header, opening})
 	if res.StatusCode != 200 || res.Header.Get(idHeader) == "" {
 		t.Fatalf("%s: %s", res.Status, body)
 	}
 	return idHeader + ": " + res.Header.Get(idHeader)
 }
 
-// What was recorded over HTTP is refused and answered as it was: by status, fields and
-// body.
+// Requests recorded over HTTP are refused and answered as recorded: with status, fields and body.
 func TestServerPlaysRefusals(t *testing.T) {
 	rec := loaded(t, fixture(t, "http-2025-11-25"), replay.Options{Pace: replay.Instant})
 	var notes []string
@@ -104,7 +102,7 @@ func TestServerPlaysRefusals(t *testing.T) {
 			notes = append(notes, n.Text)
 		}
 	}})
-	is := func(x said, status int, header, body string) {
+	is := func(x testRequest, status int, header, body string) {
 		t.Helper()
 		res, got := ask(t, url, x)
 		name, value, _ := strings.Cut(header, ": ")
@@ -112,29 +110,29 @@ func TestServerPlaysRefusals(t *testing.T) {
 			t.Errorf("%s %s %v: %s %v\n%s", x.method, x.path, x.header, res.Status, res.Header, got)
 		}
 	}
-	// The challenge names this server, and what it names is there.
-	is(said{"POST", "/mcp", nil, opening}, 401,
+	// The challenge names this server, and the resource that it names exists.
+	is(testRequest{"POST", "/mcp", nil, opening}, 401,
 		`WWW-Authenticate: Bearer resource_metadata="`+url+`/.well-known/oauth-protected-resource/mcp"`, "no token")
-	// One initialize was refused, so one is, and once more after a session has begun.
-	is(said{"POST", "/mcp", nil, opening}, 200, "", "station")
-	is(said{"POST", "/mcp", nil, opening}, 401, "", "no token")
-	is(said{"GET", "/.well-known/oauth-protected-resource/mcp", nil, ""}, 200, "Content-Type: application/json", `"resource":"`+url+`/mcp"`)
-	is(said{"POST", "/token", nil, "grant_type=client_credentials"}, 200, "", "access_token")
-	is(said{"GET", "/elsewhere", nil, ""}, 404, "", "nothing was recorded here")
+	// One initialize was refused, so one is refused, and another one after a session has begun.
+	is(testRequest{"POST", "/mcp", nil, opening}, 200, "", "station")
+	is(testRequest{"POST", "/mcp", nil, opening}, 401, "", "no token")
+	is(testRequest{"GET", "/.well-known/oauth-protected-resource/mcp", nil, ""}, 200, "Content-Type: application/json", `"resource":"`+url+`/mcp"`)
+	is(testRequest{"POST", "/token", nil, "grant_type=client_credentials"}, 200, "", "access_token")
+	is(testRequest{"GET", "/elsewhere", nil, ""}, 404, "", "nothing was recorded here")
 
 	id := begun(t, url, "/mcp", token)
-	is(said{"POST", "/mcp", []string{id}, listing}, 200, "", `"name":"survey"`)
-	is(said{"POST", "/mcp", []string{id, token}, ready}, 202, "", "")
-	is(said{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
-	is(said{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
-	is(said{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"progress":1`)
-	is(said{"GET", "/mcp", []string{id, token, "Last-Event-ID: s1_1"}, ""}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
-	is(said{"POST", "/mcp", []string{id, token}, listing[:40]}, 400, "", "-32700")
-	is(said{"POST", "/mcp", []string{id, token}, " "}, 400, "", "")
-	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 204, "", "")
-	is(said{"POST", "/mcp", []string{id, token}, listing}, 404, "", "Session not found")
-	is(said{"GET", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
-	is(said{"DELETE", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+	is(testRequest{"POST", "/mcp", []string{id}, listing}, 200, "", `"name":"survey"`)
+	is(testRequest{"POST", "/mcp", []string{id, token}, ready}, 202, "", "")
+	is(testRequest{"GET", "/mcp", []string{id, token}, ""}, 405, "Allow: POST, DELETE", "no stream here")
+	is(testRequest{"POST", "/mcp", []string{id, token}, listing}, 200, "Content-Type: application/json", `"name":"survey"`)
+	is(testRequest{"POST", "/mcp", []string{id, token}, survey}, 200, "Content-Type: text/event-stream", `"progress":1`)
+	is(testRequest{"GET", "/mcp", []string{id, token, "Last-Event-ID: s1_1"}, ""}, 200, "Content-Type: text/event-stream", `"id":2,"result":{"content"`)
+	is(testRequest{"POST", "/mcp", []string{id, token}, listing[:40]}, 400, "", "-32700")
+	is(testRequest{"POST", "/mcp", []string{id, token}, " "}, 400, "", "")
+	is(testRequest{"DELETE", "/mcp", []string{id, token}, ""}, 204, "", "")
+	is(testRequest{"POST", "/mcp", []string{id, token}, listing}, 404, "", "Session not found")
+	is(testRequest{"GET", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
+	is(testRequest{"DELETE", "/mcp", []string{id, token}, ""}, 404, "", "Session not found")
 	mu.Lock()
 	defer mu.Unlock()
 	all := strings.Join(notes, "\n")
@@ -144,9 +142,9 @@ func TestServerPlaysRefusals(t *testing.T) {
 	}
 }
 
-// A session that the client has ended is refused with 400 by some servers. That is for
-// what it is, whatever comes for it then, and no reason to refuse the same in another.
-func TestServerRefusesWhatIsOver(t *testing.T) {
+// Some servers refuse requests for an ended session with 400. Such a refusal applies to any request
+// for an ended session, and not to the same request in another session.
+func TestServerRefusesEndedSessions(t *testing.T) {
 	frames := fixture(t, "http-2025-11-25")
 	request, end := 0, 0
 	for i, f := range frames {
@@ -175,21 +173,21 @@ func TestServerRefusesWhatIsOver(t *testing.T) {
 	id := begun(t, url, "/mcp", token)
 	head := []string{id, token}
 	for range 2 {
-		if res, body := ask(t, url, said{"POST", "/mcp", head, alive}); res.StatusCode != 200 || !strings.Contains(body, `"id":9`) || !strings.Contains(body, `"result":{}`) {
+		if res, body := ask(t, url, testRequest{"POST", "/mcp", head, alive}); res.StatusCode != 200 || !strings.Contains(body, `"id":9`) || !strings.Contains(body, `"result":{}`) {
 			t.Errorf("%s: %s", res.Status, body)
 		}
 	}
-	if res, _ := ask(t, url, said{"DELETE", "/mcp", head, ""}); res.StatusCode != 204 {
+	if res, _ := ask(t, url, testRequest{"DELETE", "/mcp", head, ""}); res.StatusCode != 204 {
 		t.Error(res.Status)
 	}
 	for _, body := range []string{alive, listing, ready} {
-		if res, got := ask(t, url, said{"POST", "/mcp", head, body}); res.StatusCode != 400 || got != over || res.Header.Get("X-Gone") != "yes" {
+		if res, got := ask(t, url, testRequest{"POST", "/mcp", head, body}); res.StatusCode != 400 || got != over || res.Header.Get("X-Gone") != "yes" {
 			t.Errorf("%s: %s: %s", body, res.Status, got)
 		}
 	}
 }
 
-// What the specification requires a server to refuse is refused, whatever was recorded.
+// Requests that the specification requires a server to refuse are refused, whatever was recorded.
 func TestServerGuards(t *testing.T) {
 	rec := loaded(t, recorded(t, "2025-11-25-tools-healthy"), replay.Options{Pace: replay.Instant})
 	_, url := served(t, rec, ServerOptions{Names: []string{"mock.test"}})
@@ -214,29 +212,29 @@ func TestServerGuards(t *testing.T) {
 		{[]string{"Mcp-Session-Id: none"}, listing, 404},
 		{[]string{"Mcp-Session-Id: none"}, opening, 404},
 	} {
-		res, body := ask(t, url, said{"POST", "/mcp", c.header, c.body})
+		res, body := ask(t, url, testRequest{"POST", "/mcp", c.header, c.body})
 		if res.StatusCode != c.status || c.status != 200 && jsonrpc.Peek([]byte(body)).ErrorCode == "" {
 			t.Errorf("%v: %s, want %d\n%s", c.header, res.Status, c.status, body)
 		}
 	}
 	for _, method := range []string{"GET", "DELETE"} {
-		if res, body := ask(t, url, said{method, "/mcp", nil, ""}); res.StatusCode != 400 || !strings.Contains(body, "Mcp-Session-Id header is required") {
+		if res, body := ask(t, url, testRequest{method, "/mcp", nil, ""}); res.StatusCode != 400 || !strings.Contains(body, "Mcp-Session-Id header is required") {
 			t.Errorf("%s without a session: %s %s", method, res.Status, body)
 		}
 		head := []string{"Mcp-Protocol-Version: 2026-07-28"}
-		if res, _ := ask(t, url, said{method, "/mcp", head, ""}); res.StatusCode != 405 {
+		if res, _ := ask(t, url, testRequest{method, "/mcp", head, ""}); res.StatusCode != 405 {
 			t.Errorf("%s of 2026-07-28, which has none: %s", method, res.Status)
 		}
 	}
 	for _, path := range []string{"/mcp", "/sse", "/ws", "/elsewhere"} {
-		if res, _ := ask(t, url, said{"GET", path, []string{"Host: evil.example"}, ""}); res.StatusCode != 403 {
+		if res, _ := ask(t, url, testRequest{"GET", path, []string{"Host: evil.example"}, ""}); res.StatusCode != 403 {
 			t.Errorf("GET %s for a foreign host: %s", path, res.Status)
 		}
 	}
 }
 
-// Each request of 2026-07-28 says in its head what its body says, and is refused
-// otherwise.
+// The head of a request of 2026-07-28 must repeat values of its body; otherwise the request is
+// refused.
 func TestServerChecksHeads(t *testing.T) {
 	frames := recorded(t, "2026-07-28-tools-healthy")
 	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
@@ -261,7 +259,7 @@ func TestServerChecksHeads(t *testing.T) {
 		{with(2, "Mcp-Name: =?base64?!?="), 400, "-32020"},
 		{append(with(0, head[0]), "Mcp-Session-Id: gone"), 200, "-32602"},
 	} {
-		res, body := ask(t, url, said{"POST", "/mcp", c.header, call})
+		res, body := ask(t, url, testRequest{"POST", "/mcp", c.header, call})
 		if m := jsonrpc.Peek([]byte(body)); res.StatusCode != c.status || m.ErrorCode != c.code || string(m.ID) != "9" {
 			t.Errorf("%v: %s, want %d %s\n%s", c.header, res.Status, c.status, c.code, body)
 		}
@@ -284,38 +282,38 @@ func TestServerChecksHeads(t *testing.T) {
 		case claim.Modern:
 			header[2] = "Mcp-Protocol-Version: " + claim.Version
 		}
-		res, got := ask(t, url, said{"POST", "/mcp", header, body})
+		res, got := ask(t, url, testRequest{"POST", "/mcp", header, body})
 		if m := jsonrpc.Peek([]byte(got)); res.StatusCode != want.status || m.ErrorCode != want.code || string(m.ID) != "9" {
 			t.Errorf("%s: %s, want %v\n%s", body, res.Status, want, got)
 		}
 	}
 	for _, method := range []string{"GET", "DELETE"} {
-		if res, _ := ask(t, url, said{method, "/mcp", []string{"Mcp-Protocol-Version: 2026-07-28"}, ""}); res.StatusCode != 405 {
+		if res, _ := ask(t, url, testRequest{method, "/mcp", []string{"Mcp-Protocol-Version: 2026-07-28"}, ""}); res.StatusCode != 405 {
 			t.Errorf("%s: %s", method, res.Status)
 		}
 	}
 }
 
-// The reverse: what was recorded over HTTP plays on stdio, where nothing is refused and
-// a resumed stream is one.
+// The reverse: an HTTP recording plays on stdio, where nothing is refused and a resumed stream is one
+// stream.
 func TestStdioPlaysHTTP(t *testing.T) {
 	frames := fixture(t, "http-2025-11-25")
 	rec := loaded(t, frames, replay.Options{Pace: replay.Instant})
 	var out bytes.Buffer
-	var said notes
+	var noted notes
 	in := strings.NewReader(opening + "\n" + ready + "\n" + listing + "\n" + survey + "\n")
-	s, err := Stdio(t.Context(), rec.Script, in, &out, said.note)
+	s, err := Stdio(t.Context(), rec.Script, in, &out, noted.note)
 	if err != nil || s.Requests() != 3 || s.Recorded() != 3 {
 		t.Error(err, s.Requests(), s.Recorded())
 	}
 	var want []string
 	for _, m := range messages(frames) {
-		if !slices.Contains(want, m) { // one was sent once more when the stream was resumed
+		if !slices.Contains(want, m) { // one was repeated when the stream was resumed
 			want = append(want, m)
 		}
 	}
 	if got := strings.Split(strings.TrimSpace(out.String()), "\n"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	said.check(t)
+	noted.check(t)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// counts are how many sessions of a server go on, and how many are being ended.
+// counts returns how many sessions of a server are open, and how many are ending.
 func (s *Server) counts() (talks, leaving int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open), len(s.leaving)
 }
 
-// No more sessions are kept than there may be, and one that its client has ended does
-// not count. Each is ended once.
-func TestServerKeepsSoManySessions(t *testing.T) {
+// The number of open sessions is limited. A session that its client has ended does not count. Each
+// session is ended once.
+func TestServerLimitsSessions(t *testing.T) {
 	const beyond = 50
 	ended := make(chan struct{}, 2*maxConversations)
 	rec, err := Load(each(benchFrames(1)), replay.Options{Pace: replay.Instant})
@@ -25,7 +25,7 @@ func TestServerKeepsSoManySessions(t *testing.T) {
 	}
 	srv, url := served(t, rec, ServerOptions{Over: func(*replay.Session) { ended <- struct{}{} }})
 	gone := begun(t, url, "/mcp")
-	if res, body := ask(t, url, said{"DELETE", "/mcp", []string{gone}, ""}); res.StatusCode != 200 {
+	if res, body := ask(t, url, testRequest{"DELETE", "/mcp", []string{gone}, ""}); res.StatusCode != 200 {
 		t.Error(res.Status, body)
 	}
 	<-ended

@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A request whose stream the server ended without a word gets such a stream again,
-// once, and does not wait forever (conformance scenario server-sse-polling).
+// A request whose stream the server ended without a message gets such a stream, once, and does not
+// wait forever (conformance scenario server-sse-polling).
 func TestServerEndsEmptyStreams(t *testing.T) {
 	var frames []tap.Frame
 	add := func(lane tap.Lane, exchange uint64, form tap.Form, raw string) {
@@ -29,10 +29,10 @@ func TestServerEndsEmptyStreams(t *testing.T) {
 		event(tap.Event{Name: tap.EventEnd, By: "server"})
 	}
 	const (
-		hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
-		call  = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"silent"}}`
+		initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+		call       = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"silent"}}`
 	)
-	exchange(1, "application/json", hello, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+	exchange(1, "application/json", initialize, `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
 	exchange(2, "text/event-stream", call, "")
 	exchange(3, "application/json", call, `{"jsonrpc":"2.0","id":1,"result":{"content":["at last"]}}`)
 	rec := loaded(t, frames, replay.Options{})
@@ -59,7 +59,7 @@ func TestServerEndsEmptyStreams(t *testing.T) {
 		}
 		return res.Header.Get("Content-Type"), string(b)
 	}
-	if _, got := post(hello); !strings.Contains(got, "2025-11-25") {
+	if _, got := post(initialize); !strings.Contains(got, "2025-11-25") {
 		t.Error(got)
 	}
 	if kind, got := post(call); kind != "text/event-stream" || got != "" {

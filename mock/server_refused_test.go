@@ -14,10 +14,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// crossed makes a recording of HTTP, a line a frame. A line begins with a lane, which is > to
-// the server, < to the client and . about the run; the number of the exchange; and a letter
-// for the form, which is e for an event, t, b and c for what is of a WebSocket, and none for
-// a body. Of an event only the data is there.
+// crossed returns an HTTP recording with one frame per line. A line begins with a lane (> to the
+// server, < to the client, . for lifecycle events), the number of the exchange, and a letter for the
+// form (e for an event, t, b and c for WebSocket text, binary and close, none for a body). For an
+// event the line has only the data.
 func crossed(t testing.TB, text string) (frames []tap.Frame) {
 	t.Helper()
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -51,9 +51,8 @@ func crossed(t testing.TB, text string) (frames []tap.Frame) {
 	return frames
 }
 
-// refusedEarly has an initialize, a call that was refused and an upload that was, each by the
-// head of its request: so the response was there before the message was. Of a last call
-// nothing came at all.
+// refusedEarly has an initialize, and a call and an upload that were refused because of the head of
+// the request, so that the response precedes the message. A last call has no message at all.
 const refusedEarly = `
 .1 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"],["Content-Length","148"]]}
 .1 {"event":"response","status":401,"header":[["Content-Type","text/plain"],["X-Why","because"],["Content-Length","4"]]}
@@ -79,17 +78,17 @@ const refusedEarly = `
 >5 {"jsonrpc":"2.0","id":4,"method":"tools/ca
 .5 {"event":"end","by":"client","error":"the client hung up within the request"}`
 
-// What the recorded server refused by the head of a request, before its message had come, is
+// A request that the recorded server refused because of its head, before its message had arrived, is
 // refused.
 func TestServerPlaysEarlyRefusals(t *testing.T) {
 	s, url := served(t, loaded(t, crossed(t, refusedEarly), replay.Options{Pace: replay.Instant}), ServerOptions{})
-	res, body := ask(t, url, said{"POST", "/mcp", nil, opening})
+	res, body := ask(t, url, testRequest{"POST", "/mcp", nil, opening})
 	if res.StatusCode != 401 || res.Header.Get("X-Why") != "because" || res.Header.Get(idHeader) != "" || body != "nope" {
 		t.Errorf("initialize: %s %v %q", res.Status, res.Header, body)
 	}
 	id := begun(t, url, "/mcp", token)
 	large := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"large"}}`
-	if res, body := ask(t, url, said{"POST", "/mcp", []string{id, token}, large}); res.StatusCode != 413 || body != "big!" {
+	if res, body := ask(t, url, testRequest{"POST", "/mcp", []string{id, token}, large}); res.StatusCode != 413 || body != "big!" {
 		t.Errorf("a large call: %s %q", res.Status, body)
 	}
 	// The client sends the beginning of its message, and waits.
@@ -124,7 +123,7 @@ func TestServerPlaysEarlyRefusals(t *testing.T) {
 	if res, _ := begin(6000, "", large[:40]); res.StatusCode != 429 {
 		t.Errorf("an upload: %s", res.Status)
 	}
-	// A client that comes again may be taken, and so may one with less.
+	// A client that tries again may be accepted, and so may one with a shorter message.
 	for _, length := range []int{6000, 100} {
 		if res, _ := begin(length, "Expect: 100-continue\r\n", ""); res.StatusCode != http.StatusContinue {
 			t.Errorf("%d bytes: %s", length, res.Status)
@@ -133,14 +132,13 @@ func TestServerPlaysEarlyRefusals(t *testing.T) {
 	s.Close()
 }
 
-// A request that is refused on purpose is refused before anything that comes ahead of its
-// response.
-func TestServerRefusesOnPurpose(t *testing.T) {
+// A request that a fault refuses is refused before anything that precedes its response is sent.
+func TestServerInjectsRefusals(t *testing.T) {
 	f, err := replay.ParseFault("status=503 tools/call n=1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	frames := exchanges(heard{ask: slow, events: []string{eventOf("a_1", fmt.Sprintf(slowness, 1)), eventOf("a_2", slowDone)}})
+	frames := exchanges(scripted{ask: slow, events: []string{eventOf("a_1", fmt.Sprintf(slowness, 1)), eventOf("a_2", slowDone)}})
 	_, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant, Faults: []replay.Fault{f}}), ServerOptions{})
 	id := begun(t, url, "/mcp")
 	for _, want := range []struct {
@@ -150,15 +148,15 @@ func TestServerRefusesOnPurpose(t *testing.T) {
 		{503, "application/json", `"id":1,"error":{"code":-32603`},
 		{200, "text/event-stream", `"progress":1`},
 	} {
-		res, body := ask(t, url, said{"POST", "/mcp", []string{id, current}, slow})
+		res, body := ask(t, url, testRequest{"POST", "/mcp", []string{id, current}, slow})
 		if res.StatusCode != want.status || res.Header.Get("Content-Type") != want.media || !strings.Contains(body, want.body) {
 			t.Errorf("%s %v\n%s", res.Status, res.Header, body)
 		}
 	}
 }
 
-// A DELETE that the recorded server took once more is taken once more.
-func TestServerDeletesAgain(t *testing.T) {
+// A second DELETE that the recorded server accepted is accepted.
+func TestServerRepeatsDelete(t *testing.T) {
 	text := `
 .1 {"event":"request","method":"POST","target":"/mcp","header":[["Host","localhost"]]}
 >1 {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"studio","version":"5.1.0"}}}
@@ -174,15 +172,15 @@ func TestServerDeletesAgain(t *testing.T) {
 	_, url := served(t, loaded(t, crossed(t, text), replay.Options{Pace: replay.Instant}), ServerOptions{})
 	id := begun(t, url, "/mcp")
 	for i, status := range []int{200, 204, 404} {
-		res, body := ask(t, url, said{"DELETE", "/mcp", []string{id}, ""})
+		res, body := ask(t, url, testRequest{"DELETE", "/mcp", []string{id}, ""})
 		if res.StatusCode != status || res.Header.Get("X-Time") != fmt.Sprint(i+2) {
 			t.Errorf("the %d. DELETE: %s %v %s", i+1, res.Status, res.Header, body)
 		}
 	}
 }
 
-// A 502 of the tap is not a response of the server: without it, a request that came before its
-// body, after it or whole is as good as not recorded.
+// A 502 of the tap is not a response of the server. A request with such a response counts as not
+// recorded, whether the response came before, within or after its body.
 func TestServerPlaysNoResponseOfTheTap(t *testing.T) {
 	const (
 		call    = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"late"}}`
@@ -217,7 +215,7 @@ func TestServerPlaysNoResponseOfTheTap(t *testing.T) {
 	}
 	_, url := served(t, rec, ServerOptions{})
 	id := begun(t, url, "/mcp")
-	res, body := ask(t, url, said{"POST", "/mcp", []string{id, current}, call})
+	res, body := ask(t, url, testRequest{"POST", "/mcp", []string{id, current}, call})
 	if res.StatusCode != 200 || !strings.Contains(body, "no recorded response for tools/call late") {
 		t.Errorf("a call that never reached the server: %s %q", res.Status, body)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A stream that is cut goes on where the client says it was: each event comes once,
+// A stream that is cut continues after the event that the client names: each event arrives once,
 // however often the stream is cut.
 func TestServerResumesStreams(t *testing.T) {
 	frames := lines(`>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
@@ -53,8 +53,8 @@ func TestServerResumesStreams(t *testing.T) {
 	}
 }
 
-// A client that does not answer what it is asked gets nothing more of that call, others
-// go on, and when its time is up the stream ends and the report says why.
+// A client that does not answer a server request gets nothing more of that call. Other calls continue.
+// After the timeout the stream ends and the report has the reason.
 func TestServerWaitsAtGates(t *testing.T) {
 	frames := lines(`>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}}}}
 {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25"}}
@@ -67,12 +67,12 @@ func TestServerWaitsAtGates(t *testing.T) {
 `)
 	body := func(i int) []byte { return []byte(strings.TrimSpace(string(frames[i].Raw))) }
 	for _, answers := range []bool{true, false} {
-		var said notes
+		var noted notes
 		timeout := time.Hour
 		if !answers {
 			timeout = 200 * time.Millisecond
 		}
-		s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant, GateTimeout: timeout}), ServerOptions{Note: said.note})
+		s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant, GateTimeout: timeout}), ServerOptions{Note: noted.note})
 		c := newWebClient(t, url+s.Path())
 		c.post("open", body(0))
 		c.post("call", body(2))
@@ -94,15 +94,15 @@ func TestServerWaitsAtGates(t *testing.T) {
 		if len(c.got["list"]) != 1 {
 			t.Error(c.got)
 		}
-		if i := slices.IndexFunc(said.all, func(n replay.Note) bool { return n.Kind == replay.NoteTimeout }); (i >= 0) == answers ||
-			i >= 0 && !strings.Contains(said.all[i].Text, "has not responded to sampling/createMessage (frame 4, id 7)") {
-			t.Errorf("answers %v: %v", answers, said.all)
+		if i := slices.IndexFunc(noted.all, func(n replay.Note) bool { return n.Kind == replay.NoteTimeout }); (i >= 0) == answers ||
+			i >= 0 && !strings.Contains(noted.all[i].Text, "has not responded to sampling/createMessage (frame 4, id 7)") {
+			t.Errorf("answers %v: %v", answers, noted.all)
 		}
 	}
 }
 
-// A refusal on purpose is a status of HTTP, a disconnect a broken connection; elsewhere
-// the first is an error.
+// The fault status is an HTTP status, and disconnect breaks the connection. On other transports status
+// is an error.
 func TestServerFaults(t *testing.T) {
 	frames := recorded(t, "2025-11-25-tools-healthy")
 	fault := func(text string) replay.Options {
@@ -115,7 +115,7 @@ func TestServerFaults(t *testing.T) {
 	_, url := served(t, loaded(t, frames, fault("status=503 tools/list n=1")), ServerOptions{})
 	id := begun(t, url, "/mcp")
 	for _, status := range []int{503, 200} {
-		if res, body := ask(t, url, said{"POST", "/mcp", []string{id}, listing}); res.StatusCode != status {
+		if res, body := ask(t, url, testRequest{"POST", "/mcp", []string{id}, listing}); res.StatusCode != status {
 			t.Error(res.Status, body)
 		}
 	}
@@ -133,7 +133,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// What belongs to no request comes on the stream that stands open, and waits for it.
+// Messages that belong to no request are sent on the standing stream, and wait for it.
 func TestServerStandingStream(t *testing.T) {
 	frames := lines(`>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
 {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18"}}
@@ -147,7 +147,7 @@ func TestServerStandingStream(t *testing.T) {
 	c.post("ready", frames[2].Raw)
 	c.get("one", "")
 	c.until(func() bool { return len(c.got["one"]) == 2 })
-	// A second one takes the place of the first, and has what the client names once more.
+	// A second stream replaces the first, and repeats what follows the event that the client names.
 	c.get("two", "0-1")
 	c.until(func() bool { return len(c.got["two"]) == 1 })
 	want := messages(frames)
@@ -166,7 +166,7 @@ func TestServerStandingStream(t *testing.T) {
 	}
 }
 
-// A session keeps what a client may resume, and no more than that.
+// A session keeps what a client may resume, but not more.
 func TestStreamsAreBounded(t *testing.T) {
 	x := &stream{resumable: true, form: formEvents, name: "0", wake: make(chan struct{}, 1)}
 	long := []byte(strings.Repeat("x", 1000))
@@ -175,7 +175,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		x.trim(i)
 	}
 	if n := len(x.pieces); n > 2*maxResumable+2 {
-		t.Error(n, "events are kept")
+		t.Error(n, "events kept")
 	}
 	if first, last := x.from(0)[0], x.from(5*maxResumable - 1)[0]; !strings.HasPrefix(string(last.data), fmt.Sprintf("id: 0-%d\n", 5*maxResumable)) ||
 		strings.HasPrefix(string(first.data), "id: 0-1\n") {
@@ -183,7 +183,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// A message with line ends between its values is one event.
+// A message with line breaks between its values is one event.
 func TestEventOfLines(t *testing.T) {
 	x := &stream{form: formEvents}
 	x.put(replay.Output{Raw: []byte("{\r\n \"a\":\r1,\n\"b\":2}\n")})

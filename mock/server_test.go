@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// corpus names the recorded sessions that nothing is wrong with.
+// corpus returns the names of the healthy recorded sessions.
 func corpus(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*.txtar"))
@@ -57,27 +57,27 @@ func (n *notes) check(t *testing.T) {
 	}
 }
 
-// Whatever the transport of the recording: its client half gets the recorded server
-// half over Streamable HTTP, message for message.
+// Whatever the transport of the recording, its client half gets the recorded server half over
+// Streamable HTTP, message for message.
 func TestServerHealthySessions(t *testing.T) {
 	for _, name := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			frames := recorded(t, name)
 			if hasHeads(frames) {
-				return // TestServerRecordedExchanges has it
+				return // covered by TestServerRecordedExchanges
 			}
-			var said notes
-			s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{Note: said.note})
+			var noted notes
+			s, url := served(t, loaded(t, frames, replay.Options{Pace: replay.Instant}), ServerOptions{Note: noted.note})
 			c := newWebClient(t, url+s.Path())
 			c.half(frames, s.opened)
 			c.check(t, messages(frames))
-			said.check(t)
+			noted.check(t)
 		})
 	}
 }
 
-// opened counts the requests that a server has taken that are answered on a stream.
+// opened counts the requests accepted by a server that are answered on a stream.
 func (s *Server) opened() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,19 +13,20 @@ import (
 )
 
 // Stdio plays a script to one client. It reads client messages from in, one per line, and writes
-// server messages to out. It returns the session once that is over: when the client has closed
-// in and everything is written, when the client has closed out, when the server leaves as
-// recorded, or when the context ends, with its error. A read from in may still be pending then
-// and, if the context ended, a write to out.
+// server messages to out. It returns the session when the session is over: when the client has
+// closed in and everything is written, when the client has closed out, when the server leaves as
+// recorded, or when the context ends, with the error of the context. A read from in may still be
+// pending then and, if the context ended, a write to out.
 //
-// Note, which may be nil, is called for each note in order, never concurrently. It must not
+// If note is not nil, it is called for each note, in order and never concurrently. It must not
 // block.
 func Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
 	return (*Live)(nil).Stdio(ctx, script, in, out, note)
 }
 
-// Stdio is like the function Stdio but forwards to the live server what is not recorded. When
-// the client has ended, the live server has Patience for the responses that it owes.
+// Stdio is like the function [Stdio] but forwards requests that are not recorded to the live server.
+// After the client has ended the session, it waits up to Patience for responses that the live
+// server owes.
 func (l *Live) Stdio(ctx context.Context, script *replay.Script, in io.Reader, out io.Writer, note func(replay.Note)) (*replay.Session, error) {
 	if note == nil {
 		note = func(replay.Note) {}
@@ -47,7 +48,7 @@ func (l *Live) Stdio(ctx context.Context, script *replay.Script, in io.Reader, o
 	return c.play, c.failed
 }
 
-// serve reads the client's lines.
+// serve reads and handles the client's lines.
 func (c *conversation) serve(in io.Reader) {
 	c.act(func() { c.play.Attach(c.now(), c.duplex.id, replay.Duplex) })
 	r := bufio.NewReaderSize(in, 64<<10)
@@ -87,7 +88,7 @@ func readLine(r *bufio.Reader) (line []byte, err error) {
 	return append(line, part...), err
 }
 
-// A lineWriter writes messages as lines. It is used with the turn of its conversation.
+// A lineWriter writes messages as lines. It is guarded by the turn of its conversation.
 type lineWriter struct {
 	out  io.Writer
 	open bool // the last line has no terminator, as recorded
@@ -112,13 +113,14 @@ func (c *conversation) write(out replay.Output) {
 	if err == nil || c.over {
 		return
 	}
-	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) { // else the client is gone
+	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) { // otherwise the client is gone
 		c.failed = fmt.Errorf("write to the client: %w", err)
 	}
 	c.finish(true)
 }
 
-// asLine returns a message, which may contain line breaks, as a line; nil for an empty one.
+// asLine returns a message as a line, with line breaks replaced by spaces. It returns nil for an
+// empty message.
 func asLine(message []byte) []byte {
 	line := oneLine(message)
 	if len(line) == 0 {

@@ -55,7 +55,7 @@ func each(frames []tap.Frame) func(func(tap.Frame, error) bool) {
 	}
 }
 
-// lines makes frames of lines: those with > are the client's.
+// lines returns lines as frames: those with > are from the client.
 func lines(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Raw: []byte(line)}
@@ -68,8 +68,8 @@ func lines(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// clientHalf plays the client half of a recording on a mock: each message when all has
-// come that had come before. It returns all that it got.
+// clientHalf plays the client half of a recording to a mock: each message is sent when everything that
+// preceded it has arrived. It returns all that it received.
 func clientHalf(frames []tap.Frame, to io.WriteCloser, from io.Reader) (got []byte, err error) {
 	r := bufio.NewReader(from)
 	due := 0
@@ -97,7 +97,7 @@ func clientHalf(frames []tap.Frame, to io.WriteCloser, from io.Reader) (got []by
 	return append(got, rest...), err
 }
 
-// serverHalf is what the client of a recording got.
+// serverHalf returns what the client of a recording got.
 func serverHalf(frames []tap.Frame) (all []byte) {
 	for i := range frames {
 		if frames[i].Lane == tap.ToClient {
@@ -107,7 +107,7 @@ func serverHalf(frames []tap.Frame) (all []byte) {
 	return all
 }
 
-// play lets a client play on a mock of its own.
+// play runs a client with a separate mock.
 func play(frames []tap.Frame, rec *Recording, note func(replay.Note)) ([]byte, error) {
 	toServer, toClient := pipe(), pipe()
 	done := make(chan error, 1)
@@ -130,8 +130,8 @@ func pipe() ends {
 	return ends{r, w}
 }
 
-// The recorded server half comes byte for byte, for eight clients at once, a
-// hundred times: the corpus has each pattern, and the real ones are longer.
+// The server half is played byte for byte, to eight concurrent clients, a hundred times: the corpus
+// has every pattern, and real recordings are longer.
 func TestStdioIsDeterministic(t *testing.T) {
 	runs := 100
 	if longtest.Sampled(t) {
@@ -164,7 +164,7 @@ func TestStdioIsDeterministic(t *testing.T) {
 	}
 }
 
-// writes keeps what was written, each write apart, and when.
+// writes keeps each write separately, with its time.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -182,16 +182,16 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Each message is a write of its own, and what follows a notification comes after a
-// pause: a client that reads both at once loses the notification.
-func TestStdioWritesAlone(t *testing.T) {
+// Each message is a separate write, and there is a pause after a notification: a client that reads
+// both together loses the notification.
+func TestStdioWritesSeparately(t *testing.T) {
 	frames := lines(`>{"id":1,"method":"a","params":{"_meta":{"progressToken":1}}}
 {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
 {"method":"notifications/progress","params":{"progressToken":1,"progress":2}}
 {"id":1,"result":{}}
 `)
 	for i := range frames {
-		frames[i].At = 0 // all at once
+		frames[i].At = 0 // all at the same time
 	}
 	rec := loaded(t, frames, replay.Options{})
 	synctest.Test(t, func(t *testing.T) {
@@ -204,14 +204,13 @@ func TestStdioWritesAlone(t *testing.T) {
 		}
 		for i := 1; i < len(out.at); i++ {
 			if d := out.at[i].Sub(out.at[i-1]); d < time.Millisecond || d > 5*time.Millisecond {
-				t.Errorf("message %d comes %v after the one before", i, d)
+				t.Errorf("message %d came %v after the previous one", i, d)
 			}
 		}
 	})
 }
 
-// With a client that never answers, the mock waits, says so in the end, and stays
-// there for the rest.
+// If a client never answers, the mock waits, finally notes it, and continues with other requests.
 func TestStdioGate(t *testing.T) {
 	frames := recorded(t, "2025-11-25-nested-healthy")
 	rec := loaded(t, frames, replay.Options{GateTimeout: time.Minute})
@@ -234,7 +233,7 @@ func TestStdioGate(t *testing.T) {
 				in.w.Write(frames[i].Raw)
 			}
 		}
-		time.Sleep(2 * time.Minute) // of the bubble: it costs nothing
+		time.Sleep(2 * time.Minute) // of the synctest bubble: no real time passes
 		synctest.Wait()
 		mu.Lock()
 		if len(out.all) != 3 || !strings.Contains(out.all[2], "sampling/createMessage") {
@@ -252,7 +251,7 @@ func TestStdioGate(t *testing.T) {
 	})
 }
 
-// How it ends.
+// The ways in which a session ends.
 func TestStdioEnds(t *testing.T) {
 	rec := loaded(t, lines(">{\"id\":1,\"method\":\"a\"}\n{\"id\":1,\"result\":{}}\n"), replay.Options{})
 	request := `{"id":1,"method":"a"}`
@@ -285,7 +284,7 @@ func TestStdioEnds(t *testing.T) {
 		}
 		in.w.Close()
 	})
-	t.Run("a client that reads no more", func(t *testing.T) {
+	t.Run("a client that stops reading", func(t *testing.T) {
 		in := pipe()
 		over := make(chan error)
 		go func() {
@@ -304,7 +303,7 @@ func TestStdioEnds(t *testing.T) {
 		want string
 	}{
 		"a broken output": {strings.NewReader(request), &writes{err: errors.New("no space")}, "write to the client: no space"},
-		"a broken input":  {io.MultiReader(strings.NewReader(request+"\n"), failing{}), &writes{}, "read from the client: torn"},
+		"a broken input":  {io.MultiReader(strings.NewReader(request+"\n"), failing{}), &writes{}, "read from the client: broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Stdio(t.Context(), rec.Script, c.in, c.out, nil); err == nil || err.Error() != c.want {
@@ -316,9 +315,9 @@ func TestStdioEnds(t *testing.T) {
 
 type failing struct{}
 
-func (failing) Read([]byte) (int, error) { return 0, errors.New("torn") }
+func (failing) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
-// A server that ended on its own ends again, though the client is still there.
+// A server that ended on its own ends, even though the client is still connected.
 func TestStdioLeaves(t *testing.T) {
 	frames := recorded(t, "dialect-002-progress-healthy")
 	got, err := play(frames, loaded(t, frames, replay.Options{Pace: replay.Instant}), nil)
@@ -327,8 +326,8 @@ func TestStdioLeaves(t *testing.T) {
 	}
 }
 
-// A message from another transport is one line, whatever it looked like there, and
-// a last line without an end is not run together with the next.
+// A message from another transport is one line, whatever its format there, and a last line without a
+// terminator is not joined with the next one.
 func TestStdioMakesLines(t *testing.T) {
 	event := func(data string) []byte {
 		return []byte("event: message\nid: 1\ndata: " + strings.ReplaceAll(data, "\n", "\ndata: ") + "\n\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// unreadFrames are a recorded session whose answers no pipe has room for.
+// unreadFrames returns a recorded session whose answers exceed the capacity of a pipe.
 func unreadFrames(first string) []tap.Frame {
 	large := `"` + strings.Repeat("x", 1<<20) + `"`
 	return lines(first + `>{"jsonrpc":"2.0","id":1,"method":"a"}
@@ -26,20 +26,19 @@ func unreadFrames(first string) []tap.Frame {
 `)
 }
 
-// A client that does not read holds up what is written, but not the end of the context.
-// The session then belongs to the caller only, and a pending write ends
-// when its data is read, or can no longer be read.
+// A client that does not read blocks writes, but not the end of the context. Afterwards only the
+// caller uses the session, and a pending write ends when its data is read, or can no longer be read.
 func TestStdioEndsWhileItWrites(t *testing.T) {
-	hello := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("h", 1<<20) + `"}}` + "\n"
+	notification := `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("h", 1<<20) + `"}}` + "\n"
 	const a, b = `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n", `{"jsonrpc":"2.0","id":2,"method":"b"}` + "\n"
 	for name, c := range map[string]struct {
 		first       string
 		pace        replay.Pace
-		least, most int // requests that it may have seen
+		least, most int // the number of requests that it may have received
 	}{
 		"in the client's turn": {"", replay.Instant, 1, 1},
 		"in the timer's turn":  {"", replay.Recorded, 1, 2},
-		"before the client's":  {hello, replay.Instant, 0, 0},
+		"before the client's":  {notification, replay.Instant, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := loaded(t, unreadFrames(c.first), replay.Options{Pace: c.pace})
@@ -60,9 +59,9 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 				over <- end{s, err}
 			}()
 			go func() {
-				_, _ = io.WriteString(inW, a+b) // of which the second may never be taken
+				_, _ = io.WriteString(inW, a+b) // the second may never be read
 			}()
-			// With its first byte here, and no room for all of it, it is being written.
+			// If its first byte has arrived but not all of it fits, it is being written.
 			r := bufio.NewReaderSize(outR, 16)
 			if _, err := r.ReadByte(); err != nil {
 				t.Fatal(err)
@@ -77,11 +76,11 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 			coverage.Add(got.session)
 			line, err := r.ReadString('\n')
 			if err != nil || len(line) < 1<<20 {
-				t.Errorf("%d bytes more were written: %v", len(line), err)
+				t.Errorf("%d more bytes were written: %v", len(line), err)
 			}
 			outW.Close()
 			if rest, err := io.ReadAll(r); err != nil || len(rest) > 0 {
-				t.Errorf("and then %d bytes: %v", len(rest), err)
+				t.Errorf("then %d bytes: %v", len(rest), err)
 			}
 			inW.Close()
 			if coverage.Sent() != requests || got.session.Requests() != requests {
@@ -91,8 +90,8 @@ func TestStdioEndsWhileItWrites(t *testing.T) {
 	}
 }
 
-// A held writer blocks the first write until it is released, and reports whether
-// anybody else writes meanwhile.
+// A held writer blocks the first write until it is released, and records whether there is another
+// write in the meantime.
 type heldWriter struct {
 	begun, release chan struct{}
 	once           sync.Once
@@ -109,8 +108,8 @@ func (w *heldWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// While one message is written, no other is, and what the client sends is not
-// taken: it would pile up.
+// While one message is being written, no other is, and no client message is read: output would pile
+// up.
 func TestStdioTakesTurns(t *testing.T) {
 	rec := loaded(t, lines(`>{"jsonrpc":"2.0","id":1,"method":"a"}
 {"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}
@@ -129,21 +128,21 @@ func TestStdioTakesTurns(t *testing.T) {
 		}
 	}
 	_, _ = io.WriteString(in.w, `{"jsonrpc":"2.0","id":1,"method":"a"}`+"\n")
-	<-out.begun // by the timer, or by who reads the requests, where that was late
+	<-out.begun // by the timer, or by the request reader if the timer was late
 	var sent atomic.Bool
 	go func() {
-		send(3) // one may be taken, and waits for its turn
+		send(3) // one may be read, and waits for its turn
 		sent.Store(true)
 		in.w.Close()
 	}()
-	for range 20_000 { // in which it would do what it must not
+	for range 20_000 { // time for it to misbehave
 		runtime.Gosched()
 	}
 	if sent.Load() || out.most.Load() > 1 {
-		t.Errorf("%d write at once; the client's requests were taken: %v", out.most.Load(), sent.Load())
+		t.Errorf("%d concurrent writes; the client's requests were read: %v", out.most.Load(), sent.Load())
 	}
 	close(out.release)
 	if err := <-over; err != nil || out.most.Load() > 1 {
-		t.Errorf("%v, %d write at once", err, out.most.Load())
+		t.Errorf("%v, %d concurrent writes", err, out.most.Load())
 	}
 }

@@ -13,24 +13,24 @@ import (
 type stream struct {
 	id     replay.Stream
 	played bool             // the response is played as it was recorded over HTTP
-	head   *replay.Response // its recorded head, nil until it comes
-	name   string           // the prefix of ids given to events without one, "" for no ids
+	head   *replay.Response // its recorded head, nil until it is played
+	name   string           // the prefix of the ids given to events without one, "" to give none
 	form   streamForm
-	pieces []piece // those kept; the first one has number base
+	pieces []piece // the pieces kept; base pieces before them were dropped
 	base   int
 
-	resumable bool // a client can come back for what it has not read
-	old       bool // the client takes an event without data for a broken message
-	over      bool // nothing more comes
+	resumable bool // a client can resume it
+	old       bool // the client considers an event without data invalid
+	over      bool // nothing more will be added
 	broken    bool // it ended as if the connection broke
-	reading   bool // a request writes it
+	reading   bool // a request is writing it to a client
 	writing   bool // a request is writing pieces that it took
-	live      bool // a response of the live server comes on it
+	live      bool // the live server may send a response on it
 	binary    bool // the last message from a WebSocket client was binary
 
 	waiting    int // bytes added since it was read
 	owed       int // responses due
-	turn, read int // the number of the reader, and of the pieces that any reader had
+	turn, read int // the number of the current reader, and of the pieces that readers had
 	wake       chan struct{}
 }
 
@@ -46,7 +46,7 @@ const (
 // A piece is written in one write.
 type piece struct {
 	data   []byte
-	id     string // of an event, "" for none
+	id     string // the event id, "" for none
 	status int    // the HTTP status that refuses the request, 0 for none
 	alone  bool   // it is the whole body of a response
 	page   bool   // it is not a message
@@ -91,12 +91,12 @@ func (x *stream) put(out replay.Output) int {
 	return len(p.data)
 }
 
-// busy reports whether a request has yet to write what the stream has.
+// busy reports whether a request still has pieces of the stream to write.
 func (x *stream) busy() bool { return x.reading && (x.writing || x.read < x.base+len(x.pieces)) }
 
 func trim(message []byte) []byte { return bytes.Clone(bytes.Trim(message, " \t\r\n")) }
 
-// event makes an event of a message: the recorded one if there is one.
+// event returns a message as an event: the recorded one if there is one.
 func (x *stream) event(out replay.Output, number int) (p piece) {
 	if out.Form == tap.FormEvent && len(out.Whole) > 0 {
 		p.data = withData(out.Whole, out.Raw)
@@ -111,13 +111,13 @@ func (x *stream) event(out replay.Output, number int) (p piece) {
 	return p
 }
 
-// newEvent makes a server-sent event of a message.
+// newEvent returns a message as a server-sent event.
 func newEvent(raw []byte) []byte {
 	b := append(make([]byte, 0, len(raw)+32), "event: message\n"...)
 	return append(appendData(b, "data: ", bytes.Trim(raw, " \t\r\n"), "\n"), '\n')
 }
 
-// appendData appends the data of an event, a field for each line.
+// appendData appends the data of an event, with one field per line.
 func appendData(b []byte, field string, data []byte, end string) []byte {
 	for more := true; more; {
 		var line []byte
@@ -134,7 +134,7 @@ func appendData(b []byte, field string, data []byte, end string) []byte {
 	return b
 }
 
-// withData returns an event with other data.
+// withData returns an event with its data replaced.
 func withData(event, data []byte) []byte {
 	old := tap.ParseServerSentEvent(event).Data
 	if bytes.Equal(old, data) {
@@ -163,10 +163,11 @@ func withData(event, data []byte) []byte {
 	return b
 }
 
-// eventID returns the id for an event without one: the name of the stream and a number.
+// eventID returns the id to give to an event: the name of the stream and a number.
 func (x *stream) eventID(number int) string { return x.name + "-" + strconv.Itoa(number) }
 
-// behind returns the number of pieces up to the event with an id; ok is false if there is none.
+// behind returns the number of pieces up to the event with an id. ok is false if there is no such
+// event.
 func (x *stream) behind(id string) (n int, ok bool) {
 	if x.name != "" && id == x.eventID(0) {
 		return 0, true
@@ -187,7 +188,7 @@ func (x *stream) from(n int) []piece {
 // drop drops all pieces and returns their size.
 func (x *stream) drop() int { return x.cut(len(x.pieces)) }
 
-// trim drops old pieces of those written and returns their size.
+// trim drops old pieces that have been written and returns their size.
 func (x *stream) trim(written int) int {
 	if n := written - x.base - maxResumable; n > maxResumable {
 		return x.cut(n)

@@ -23,8 +23,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 )
 
-// A collector is the receiver for OTLP of the OpenTelemetry collector, and what it has
-// handed on.
+// A collector is the OTLP receiver of the OpenTelemetry collector, with the spans that it passed on.
 type collector struct {
 	url  string
 	sink *consumertest.TracesSink
@@ -52,7 +51,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// A collected is a span as the collector understood it.
+// A collected is a span as decoded by the collector.
 type collected struct {
 	Trace, ID, Parent, State, Name, Kind string
 	Start, End                           time.Time
@@ -67,7 +66,7 @@ type collectedEvent struct {
 	Attributes map[string]any
 }
 
-// spans are those of some traces, by their ids.
+// spans returns the spans of some traces, by id.
 func spans(t *testing.T, all []ptrace.Traces) map[string]collected {
 	t.Helper()
 	by := map[string]collected{}
@@ -95,20 +94,20 @@ func spans(t *testing.T, all []ptrace.Traces) map[string]collected {
 	return by
 }
 
-// await waits until the collector has some spans.
+// await waits until the collector has received n spans.
 func (c *collector) await(t *testing.T, n int) map[string]collected {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); c.sink.SpanCount() < n; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Errorf("%d spans in all this time, want %d", c.sink.SpanCount(), n)
+			t.Errorf("%d spans before the timeout, want %d", c.sink.SpanCount(), n)
 			break
 		}
 	}
 	return spans(t, c.sink.AllTraces())
 }
 
-// exported are the spans of recordings as files of OTLP/JSON have them: read as the
-// collector's receiver of files reads a line, and posted to a collector.
+// exported returns the spans in the OTLP/JSON exports of recordings: decoded as the collector's file
+// receiver decodes a line, and posted to a collector.
 func exported(t *testing.T, files ...string) map[string]collected {
 	t.Helper()
 	all := map[string]collected{}
@@ -127,7 +126,7 @@ func exported(t *testing.T, files ...string) map[string]collected {
 				t.Fatal(err)
 			}
 			if res.Body.Close(); res.StatusCode != 200 {
-				t.Errorf("the collector says %s of %s", res.Status, line)
+				t.Errorf("the collector responds %s to %s", res.Status, line)
 			}
 		}
 		maps.Copy(all, spans(t, read))
@@ -148,8 +147,8 @@ func agree(t *testing.T, what string, got, want map[string]collected) {
 	}
 }
 
-// plausible checks what holds for spans of any recording: a parent is there, in the
-// same trace, and the names are those of the conventions.
+// plausible checks invariants of the spans of any recording: parents exist, in the same trace, and
+// names follow the conventions.
 func plausible(t *testing.T, all map[string]collected, remote string) {
 	t.Helper()
 	nested := 0
@@ -168,17 +167,17 @@ func plausible(t *testing.T, all map[string]collected, remote string) {
 		}
 		nested++
 		if up, ok := all[x.Parent]; !ok || up.Trace != x.Trace {
-			t.Errorf("its parent is not there: %+v", x)
+			t.Errorf("missing parent: %+v", x)
 		}
 	}
 	if nested == 0 {
-		t.Error("no call is within another")
+		t.Error("no call is nested in another")
 	}
 }
 
-// TestCollectorOfTheDemo: what a collector gets of the demo while it runs is what it
-// reads in the files of its recordings. The tests whose taps end before all is sent
-// have the machine to themselves: a collector is not waited for forever.
+// TestCollectorOfTheDemo: the spans that a collector gets while the demo runs equal those in the
+// exports of its recordings. Tests whose taps end before everything is sent do not run in parallel,
+// because a tap does not wait for a collector forever.
 func TestCollectorOfTheDemo(t *testing.T) {
 	live, dir := newCollector(t), t.TempDir()
 	cmd := exec.Command(tapBinary(t), "demo", "--dir", dir)
@@ -195,7 +194,7 @@ func TestCollectorOfTheDemo(t *testing.T) {
 	plausible(t, want, "")
 }
 
-// TestCollectorOfTraces: calls that the client traces are below its own spans.
+// TestCollectorOfTraces: the spans of calls that the client traces are children of its spans.
 func TestCollectorOfTraces(t *testing.T) {
 	t.Parallel()
 	live, dir := newCollector(t), t.TempDir()
@@ -230,7 +229,7 @@ func TestCollectorOfTraces(t *testing.T) {
 			answered = m.ID != nil
 		}
 	}
-	got := live.await(t, 3) // while the tap runs
+	got := live.await(t, 3) // while the tap is running
 	in.Close()
 	by := map[string]collected{}
 	for _, x := range got {
@@ -253,8 +252,7 @@ func TestCollectorOfTraces(t *testing.T) {
 	agree(t, "live", got, exported(t, files...))
 }
 
-// TestCollectorOfHTTP: the same of `mcptap http`, between the clients and servers of
-// two SDKs.
+// TestCollectorOfHTTP: the same for `mcptap http`, between the clients and servers of two SDKs.
 func TestCollectorOfHTTP(t *testing.T) {
 	for _, s := range webServers {
 		client := map[string]string{"gosdk": "go-auto", "gosdk-stateless": "go-auto", "gosdk-sse": "go-2025-06-18", "mcpgo": "mcpgo-auto"}[s.name]

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The official conformance suite judges servers and clients. Its verdicts must be
-// the same with a tap between: scenario by scenario and check by check.
+// The official conformance suite checks servers and clients. Its verdicts must be the same with a tap
+// in between, for every scenario and every check.
 
 // node22 is a Node that runs the suite: the system's, or the one from npm.
 func node22(t *testing.T) string {
@@ -56,20 +56,19 @@ func peerProgram(t *testing.T, name string) string {
 	return bin
 }
 
-// verdicts are those of a run: for each scenario its checks, in order of their
-// names, each with its status.
+// verdicts are the results of a run: for each scenario its checks with their statuses, sorted by name.
 type verdicts map[string][]string
 
 var runTime = regexp.MustCompile(`-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
-// The suites: the latest, and the one that knows 2026-07-28.
+// The suites: the latest one, and the one that supports 2026-07-28.
 const (
 	suiteLatest = "@modelcontextprotocol/conformance"
 	suiteNext   = "conformance-next"
 )
 
-// suite runs the latest conformance suite. What it returns as its own exit code says no
-// more than the verdicts do.
+// suite runs the latest conformance suite. Its exit code is ignored: the verdicts contain the same
+// information.
 func suite(t *testing.T, node string, args ...string) verdicts {
 	t.Helper()
 	return suiteOf(t, node, suiteLatest, args...)
@@ -81,8 +80,8 @@ func suiteOf(t *testing.T, node, name string, args ...string) verdicts {
 	dir := t.TempDir()
 	cmd := exec.Command(node, slices.Concat([]string{abs("node_modules/" + name + "/dist/index.js")}, args, []string{"-o", dir})...)
 	cmd.WaitDelay = time.Second
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	timer := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = cmd.Run()
@@ -106,7 +105,7 @@ func suiteOf(t *testing.T, node, name string, args ...string) verdicts {
 		name = runTime.ReplaceAllString(filepath.ToSlash(name), "")
 		found[name] = []string{}
 		for _, c := range checks {
-			if c.Status != "INFO" { // a request that was seen, and how often is a matter of timing
+			if c.Status != "INFO" { // a request that was seen; the number depends on timing
 				found[name] = append(found[name], c.ID+" "+c.Status)
 			}
 		}
@@ -114,12 +113,12 @@ func suiteOf(t *testing.T, node, name string, args ...string) verdicts {
 		return nil
 	})
 	if err != nil || len(found) == 0 {
-		t.Fatalf("the suite left %d verdicts, %v\n%s", len(found), err, &said)
+		t.Fatalf("the suite left %d verdicts, %v\n%s", len(found), err, &printed)
 	}
 	return found
 }
 
-// differing returns the scenarios that were judged otherwise, in order.
+// differing returns the scenarios with different verdicts, in order.
 func (v verdicts) differing(than verdicts) (names []string) {
 	all := map[string]bool{}
 	for name := range v {
@@ -139,13 +138,13 @@ func (v verdicts) differing(than verdicts) (names []string) {
 	return names
 }
 
-// stillDiffering runs scenarios again that were judged otherwise: some of them
-// measure time, on a machine that may have been busy.
-func stillDiffering(names []string, again func(name string) (direct, tapped verdicts)) (left []string) {
+// stillDiffering repeats scenarios with different verdicts: some of them measure time, and the machine
+// may have been busy.
+func stillDiffering(names []string, rerun func(name string) (direct, tapped verdicts)) (left []string) {
 	for _, name := range names {
 		same := false
 		for range 2 {
-			direct, tapped := again(name)
+			direct, tapped := rerun(name)
 			if same = len(direct.differing(tapped)) == 0; same {
 				break
 			}
@@ -180,9 +179,9 @@ func mapValues(v verdicts) func(func([]string) bool) {
 	}
 }
 
-// otherOrigin are the client scenarios that end differently with a tap, since the
-// client then knows the server by another origin; docs/transparency-http.md has
-// the reasons. The first list is of those that do even with --rewrite-auth.
+// otherOrigin are the client scenarios that end differently with a tap, because the client then uses
+// another origin for the server; docs/transparency-http.md has the reasons. Those in the first list do
+// so even with --rewrite-auth.
 var (
 	otherOrigin = []string{"auth/metadata-var3"}
 	otherPlain  = []string{
@@ -194,8 +193,8 @@ var (
 	}
 )
 
-// The client scenarios with the Go SDK's client, through a tap with and without
-// --rewrite-auth. Those that differ are known, and no others do.
+// The client scenarios with the Go SDK's client, through a tap with and without --rewrite-auth. Only
+// the known scenarios differ.
 func TestConformanceOfClient(t *testing.T) {
 	needLong(t)
 	needPeers(t)
@@ -219,7 +218,7 @@ func TestConformanceOfClient(t *testing.T) {
 		tapped := run(command(mode.flags...), "--suite", "all")
 		known, others := split(direct.differing(tapped), mode.known)
 		if !slices.Equal(known, mode.known) {
-			t.Errorf("%v: known to end otherwise are %v, but only %v do: the documentation is too modest", mode.flags, mode.known, known)
+			t.Errorf("%v: %v are documented to differ, but only %v do", mode.flags, mode.known, known)
 		}
 		others = stillDiffering(others, func(name string) (verdicts, verdicts) {
 			return run(client, "--scenario", name), run(command(mode.flags...), "--scenario", name)
@@ -252,7 +251,7 @@ func split(names, known []string) (in, out []string) {
 	return in, out
 }
 
-// checkDocumented holds the page that lists the exceptions to account.
+// checkDocumented checks that docs/transparency-http.md lists the exceptions.
 func checkDocumented(t *testing.T, names []string) {
 	t.Helper()
 	page, err := os.ReadFile("../docs/transparency-http.md")

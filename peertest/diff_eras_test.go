@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// TestDiffEras: the same client and server of the Go SDK recorded in both eras. What
-// differs is expected by the revision, or one of the few things that are chance.
+// TestDiffEras: the same client and server of the Go SDK are recorded in both eras. All differences are
+// of class expected, or among a few that depend on timing.
 func TestDiffEras(t *testing.T) {
 	needLong(t)
 	tapBinary(t)
 	old, now := recordedChange(t, "go-2025-06-18"), recordedChange(t, "go-auto")
 	for _, pair := range [][2]string{{old, now}, {now, old}} {
-		var out, said bytes.Buffer
+		var out, printed bytes.Buffer
 		cmd := exec.Command(tapBinary(t), "diff", pair[0], pair[1], "--dir", t.TempDir(), "--fail-on", "never", "--json", "--slower", "1h")
-		cmd.Stdout, cmd.Stderr = &out, &said
-		if err := cmd.Run(); err != nil || said.Len() > 0 {
-			t.Fatalf("%v\n%s", err, said.String())
+		cmd.Stdout, cmd.Stderr = &out, &printed
+		if err := cmd.Run(); err != nil || printed.Len() > 0 {
+			t.Fatalf("%v\n%s", err, printed.String())
 		}
 		expected := 0
 		for line := range bytes.Lines(out.Bytes()) {

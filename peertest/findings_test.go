@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// knownFindings are the findings of the classes must and client-breaking in the recordings of
-// real peers. Each was read against the specification. A line has the rule, the subject, the
-// path and the test if it is only for one, each followed by a tab, and after # the sentence that
-// is violated, and by whom. A * stands for every subject or path.
+// knownFindings are the findings of the classes must and client-breaking in the recordings of real
+// peers. Each was verified against the specification. A line has the rule, the subject, the path and,
+// if it applies to only one test, the test, each followed by a tab; and after # the violated sentence
+// and the peer that violates it. A * stands for every subject or path.
 var knownFindings = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{}
 	data, err := os.ReadFile("known_findings.tsv")
@@ -31,11 +31,11 @@ var knownFindings = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// connectOnly are the tests in which a recording may have no message, and so nothing to judge: in
-// the conformance suite a client may never connect to the server.
+// connectOnly are the tests in which a recording may have no message, and so nothing to check: in the
+// conformance suite a client may never connect to the server.
 var connectOnly = []string{"TestConformanceOfClient"}
 
-// mayBeUnjudged reports whether a recording, as NDJSON, of a test may have nothing to judge.
+// mayBeUnjudged reports whether a recording (as NDJSON) of a test may have nothing to check.
 func mayBeUnjudged(test string, exported []byte) bool {
 	return slices.Contains(connectOnly, test) && !bytes.Contains(exported, []byte(`"lane":"to_`))
 }
@@ -52,8 +52,8 @@ func TestMayBeUnjudged(t *testing.T) {
 	}
 }
 
-// checkFindings holds `mcptap check` against a recording of real peers: what it reports as a
-// violation must be one.
+// checkFindings runs `mcptap check` on a recording of real peers: every violation that it reports must
+// be a known one.
 func checkFindings(t *testing.T, file string) {
 	t.Helper()
 	cmd := exec.Command(tapBinary(t), "check", file, "--json", "--fail-on", "none")
@@ -64,7 +64,7 @@ func checkFindings(t *testing.T, file string) {
 		if strings.Contains(stderr.String(), "no rule could be judged") && mayBeUnjudged(t.Name(), output(t, "export", file)) {
 			return
 		}
-		t.Errorf("check %s: %v, it said %s", file, err, &stderr)
+		t.Errorf("check %s: %v, stderr: %s", file, err, &stderr)
 		return
 	}
 	for line := range bytes.Lines(out) {
@@ -87,7 +87,7 @@ func checkFindings(t *testing.T, file string) {
 			}
 		}
 		if !known {
-			t.Errorf("%s: is this a violation? %s", file, fmt.Sprintf("%s\t%s\t%s\t# %s %v: %s", f.Rule, f.Subject, f.Path, f.Class, f.Frames, f.Text))
+			t.Errorf("%s: unknown finding, is it a violation? %s", file, fmt.Sprintf("%s\t%s\t%s\t# %s %v: %s", f.Rule, f.Subject, f.Path, f.Class, f.Frames, f.Text))
 		}
 	}
 }

@@ -39,16 +39,16 @@ type step struct {
 // errScenario is a failure of the test, not of the step.
 var errScenario = errors.New("scenario")
 
-// goodbye is how long the client waits for its server to end after closing its stdin,
-// and again after SIGTERM. On a busy machine the SDK's own time is too short.
+// goodbye is how long the client waits for its server to exit after closing its stdin, and again after
+// SIGTERM. On a busy machine the SDK's default is too short.
 func goodbye(stays bool) time.Duration {
 	if stays {
-		return 5 * time.Second // after its stdin is closed, it is known to stay
+		return 5 * time.Second // it is known not to exit when its stdin is closed
 	}
 	return 20 * time.Second
 }
 
-// goPlayer is the client of the Go SDK. It does what clients/run.mjs does.
+// goPlayer is the client of the Go SDK. It is the equivalent of clients/run.mjs.
 type goPlayer struct {
 	session *mcp.ClientSession
 	client  *mcp.Client
@@ -87,7 +87,7 @@ func goClient(args []string) int {
 	}
 	p := &goPlayer{name: *sdk + "-" + *mode}
 	if *sdk == "mcpgo" && *transport == "sse" {
-		p.name = "mcpgo-sse" // it cannot answer a server there
+		p.name = "mcpgo-sse" // there it cannot respond to server requests
 	}
 	switch {
 	case *url == "":
@@ -117,7 +117,7 @@ func goClient(args []string) int {
 	return 0
 }
 
-// loadScenario reads the steps and puts the variables in.
+// loadScenario reads the steps and substitutes the variables.
 func loadScenario(file string, vars map[string]string) (steps []step, err error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -142,8 +142,7 @@ func (p *goPlayer) note(line map[string]any) {
 	p.observed = append(p.observed, line)
 }
 
-// connect makes the client and its session. The server's revision is that of the
-// mode, or whatever the two agree on.
+// connect creates the client and its session. The revision is that of the mode, or the negotiated one.
 func (p *goPlayer) connect(ctx context.Context, mode string, transport mcp.Transport) error {
 	p.act = p.perform
 	p.client = mcp.NewClient(&mcp.Implementation{Name: "peertest", Version: "1.0.0"}, &mcp.ClientOptions{
@@ -158,7 +157,7 @@ func (p *goPlayer) connect(ctx context.Context, mode string, transport mcp.Trans
 				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 			},
 		},
-		// With a handler the client opens a subscription in 2026-07-28.
+		// If it has a handler, the client opens a subscription in 2026-07-28.
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {},
 	})
 	p.client.AddRoots(&mcp.Root{URI: "file:///srv/größe", Name: "größe"}, &mcp.Root{URI: "file:///srv/two"})
@@ -287,7 +286,7 @@ func answerElicitation(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitRe
 	return &mcp.ElicitResult{Action: "accept", Content: content}, nil
 }
 
-// watch notes everything that the server says unasked.
+// watch records all unsolicited messages of the server.
 func (p *goPlayer) watch(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		params := req.GetParams()

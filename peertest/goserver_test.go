@@ -13,12 +13,12 @@ type text struct {
 	Text string `json:"text"`
 }
 
-func said(format string, args ...any) *mcp.CallToolResult {
+func textResult(format string, args ...any) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// goServer is a server of the Go SDK. On stdio it speaks the revisions up to
-// 2025-11-25 and 2026-07-28, whichever the client opens with.
+// goServer is a server of the Go SDK. On stdio it speaks both the revisions up to 2025-11-25 and
+// 2026-07-28, depending on how the client opens the session.
 func goServer([]string) int {
 	if err := newGoServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		return complain(err)
@@ -34,7 +34,7 @@ func newGoServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peertest-go", Version: "1.0.0"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
-			return said("%s", in.Text), nil, nil
+			return textResult("%s", in.Text), nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "fail"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
@@ -43,7 +43,7 @@ func newGoServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "wait", Description: "Answers after some milliseconds."},
 		func(_ context.Context, _ *mcp.CallToolRequest, in wait) (*mcp.CallToolResult, any, error) {
 			time.Sleep(time.Duration(in.Milliseconds) * time.Millisecond)
-			return said("after %d ms", in.Milliseconds), nil, nil
+			return textResult("after %d ms", in.Milliseconds), nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "steps"},
 		func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
@@ -58,9 +58,9 @@ func newGoServer() *mcp.Server {
 					}
 				}
 			}
-			return said("done"), nil, nil
+			return textResult("done"), nil, nil
 		})
-	// In 2026-07-28 the three questions travel in an input_required result and
+	// In 2026-07-28 the three requests are in an input_required result and
 	// the call is repeated; before that they are requests of the server.
 	mcp.AddTool(s, &mcp.Tool{Name: "ask"},
 		func(_ context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
@@ -86,16 +86,16 @@ func newGoServer() *mcp.Server {
 			case *mcp.CreateMessageWithToolsResult:
 				draft = d.Model
 			}
-			return said("%s %v, %d roots, %s, state %q", name.Action, name.Content["name"], len(roots.Roots),
+			return textResult("%s %v, %d roots, %s, state %q", name.Action, name.Content["name"], len(roots.Roots),
 				draft, req.Params.RequestState), nil, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "grow"},
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			mcp.AddTool(s, &mcp.Tool{Name: "grown"},
 				func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-					return said("grown"), nil, nil
+					return textResult("grown"), nil, nil
 				})
-			return said("one more tool"), nil, nil
+			return textResult("one more tool"), nil, nil
 		})
 	s.AddResource(&mcp.Resource{URI: "test://größe", Name: "größe", MIMEType: "text/plain"},
 		func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

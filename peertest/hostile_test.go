@@ -16,7 +16,7 @@ import (
 
 const hugeLine = 100 << 20
 
-// hostile are lines, with or without an end, that a tap may stumble over.
+// hostile are lines, with or without a terminator, that may cause a tap to fail.
 var hostile = []string{
 	"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}\n",
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n",
@@ -33,7 +33,7 @@ var hostile = []string{
 	"Content-Length: 2\r\n\r\n{}", "\n",
 }
 
-// shoutInto writes the hostile stream of a lane, the same at every call.
+// shoutInto writes the hostile stream of a lane, which is the same for every call.
 func shoutInto(w io.Writer, lane string, huge int) error {
 	var err error
 	write := func(b []byte) {
@@ -82,10 +82,9 @@ func hostileBytes(lane string, huge int) []byte {
 	return b.Bytes()
 }
 
-// shout is a server: MODE GOT HUGE. It writes hostile streams to its stdout and
-// stderr at once. In mode "stay" it reads its stdin, at the same time, into the
-// file GOT until the end, and returns 7; in mode "leave" it returns 3 and in
-// mode "die" it kills itself, both without having read anything.
+// shout is a server: MODE GOT HUGE. It writes hostile streams to its stdout and stderr concurrently. In
+// mode "stay" it copies its stdin into the file GOT at the same time, and returns 7. In mode "leave" it
+// returns 3 and in mode "die" it kills itself, both without reading anything.
 func shout(args []string) int {
 	mode, got := args[0], args[1]
 	huge, err := strconv.Atoi(args[2])
@@ -148,7 +147,7 @@ func TestHostileStreams(t *testing.T) {
 					_ = run.stdin.Close()
 				}()
 			} else {
-				// Stdin stays open: that the server has gone must be enough.
+				// Stdin stays open: the exit of the server must be sufficient.
 				defer run.stdin.Close()
 			}
 			code := run.wait(t)
@@ -174,17 +173,17 @@ func TestHostileStreams(t *testing.T) {
 			for _, lane := range []string{"to_server", "to_client", "stderr"} {
 				same(t, lane+" as recorded", taken.lanes[lane], want[lane])
 			}
-			if taken.said != "" {
-				t.Errorf("the export said: %s", taken.said)
+			if taken.stderr != "" {
+				t.Errorf("the export wrote to stderr: %s", taken.stderr)
 			}
 			if taken.exitCode() != c.code && c.mode != "die" {
-				t.Errorf("the recording says that the server returned %d, want %d", taken.exitCode(), c.code)
+				t.Errorf("the recorded exit status of the server is %d, want %d", taken.exitCode(), c.code)
 			}
 		})
 	}
 }
 
-// TestKilled: a tap that is killed outright has recorded all that it forwarded.
+// TestKilled: a tap that is killed with SIGKILL has recorded everything that it forwarded.
 func TestKilled(t *testing.T) {
 	recs, got := t.TempDir(), filepath.Join(t.TempDir(), "got")
 	run := startTap(t, append([]string{"stdio", "--dir", recs, "--"}, self("shout", "stay", got, strconv.Itoa(hugeLine))...))
@@ -208,7 +207,7 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("the tap returned %d, not killed in time", code)
 	}
 	_ = run.stdin.Close()
-	// The server ends with the tap; give it the time to.
+	// The server ends with the tap; give it time to do so.
 	for before := int64(-1); before != size(); time.Sleep(500 * time.Millisecond) {
 		before = size()
 	}
@@ -234,7 +233,7 @@ func hostileRecording(t *testing.T, dir string) *recording {
 	return r
 }
 
-// TestNoServer: a server that cannot be started looks as it does without a tap.
+// TestNoServer: a server that cannot be started looks the same as without a tap.
 func TestNoServer(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "not-executable")
 	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o644); err != nil {
@@ -257,7 +256,7 @@ func TestNoServer(t *testing.T) {
 			t.Errorf("%s: on stdout: %q", filepath.Base(c.command), run.out.String())
 		}
 		if run.err.Len() == 0 {
-			t.Errorf("%s: no word on stderr", filepath.Base(c.command))
+			t.Errorf("%s: nothing on stderr", filepath.Base(c.command))
 		}
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// A webServer is a server over HTTP. It is started with the origin that clients
-// know it by, "" for its own, and returns its URL.
+// A webServer is a server over HTTP. It is started with the origin that clients use for it, "" for its
+// own origin, and returns its URL.
 type webServer struct {
 	name, transport, scenario string
-	// clients are those that can play the scenario with it; modern says that it
-	// speaks 2026-07-28.
+	// clients are those that can play the scenario with it. modern reports that it speaks
+	// 2026-07-28.
 	clients []string
 	modern  bool
-	// loses says that it may lose the last progress notification itself, when it
-	// answers right after it.
+	// loses reports that it may lose the last progress notification itself if it responds
+	// immediately afterwards.
 	loses bool
 	start func(t *testing.T, origin string) string
 }
@@ -48,10 +48,9 @@ func everything(mode, path string) func(*testing.T, string) string {
 	}
 }
 
-// freeAddr returns an address for a server that cannot choose one by itself. Its
-// port is below those that systems give to clients: one of these could be taken
-// before the server listens, even by the connection that waits for it, which then
-// is connected to itself.
+// freeAddr returns an address for a server that cannot choose one itself. Its port is below the
+// ephemeral ports: one of those could be taken before the server listens, even by the connection that
+// waits for the server, which would then be connected to itself.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
@@ -97,7 +96,7 @@ var webServers = []webServer{
 		clients: []string{"v1-legacy", "v2-legacy", "go-2025-06-18", "mcpgo-2025-06-18"}},
 }
 
-// webClient is the command of a client, without its scenario and URL.
+// webClient returns the command of a client, without its scenario and URL.
 func webClient(name string) (c clientUnderTest) {
 	for _, c := range clients() {
 		if c.name == name {
@@ -108,9 +107,8 @@ func webClient(name string) (c clientUnderTest) {
 	return clientUnderTest{name: name, argv: self("goclient", "--sdk", sdk, "--mode", mode)}
 }
 
-// TestHTTPPairs plays each scenario twice, directly and through `mcptap http`.
-// The transcripts must not differ, and what the recording holds must be what a
-// spy between the tap and the server saw.
+// TestHTTPPairs plays each scenario twice, directly and through `mcptap http`. The transcripts must not
+// differ, and the recording must equal what a spy between the tap and the server saw.
 func TestHTTPPairs(t *testing.T) {
 	needPeers(t)
 	tapBinary(t)
@@ -154,8 +152,8 @@ func testHTTPPair(t *testing.T, c clientUnderTest, s webServer) {
 	}
 }
 
-// oneSession checks that what one client said is one session, for the view that
-// tells them apart and for the count in the list.
+// oneSession checks that the traffic of one client is one session, in the view of sessions and in the
+// count of the list.
 func oneSession(t *testing.T, file string) {
 	t.Helper()
 	if n := sessionsIn(t, file); n != 1 {
@@ -163,9 +161,8 @@ func oneSession(t *testing.T, file string) {
 	}
 }
 
-// sessionsIn returns how many sessions a recording has, the only one in its
-// directory. The list counts them by a rule of its own, which must come to the
-// same.
+// sessionsIn returns the number of sessions in the only recording in a directory. The list counts them
+// in a different way, which must give the same number.
 func sessionsIn(t *testing.T, file string) int {
 	t.Helper()
 	var listed struct{ Sessions int }
@@ -178,15 +175,14 @@ func sessionsIn(t *testing.T, file string) int {
 		t.Errorf("the list has %d sessions, but: %s", n, last)
 	}
 	if out, err := exec.Command(tapBinary(t), "stats", fmt.Sprint(file, "#", n+1)).CombinedOutput(); err == nil || !strings.Contains(string(out), "so there is no #") {
-		t.Errorf("the list has %d sessions, and there is one more: %.500s", n, out)
+		t.Errorf("the list has %d sessions, but there is one more: %.500s", n, out)
 	}
 	return n
 }
 
-// racy are the kinds of what a client observes that depend on which of two
-// connections is served first, with or without a tap: whether a stream is open
-// yet when the server has something to say on it, and how far a task is when it
-// is polled.
+// racy are the kinds of observations that depend on which of two connections is served first, with or
+// without a tap: whether a stream is open when the server has something to send on it, and the state of
+// a task when it is polled.
 var racy = []string{"message notifications/tools/list_changed", "message notifications/tasks/status"}
 
 // playHTTP runs a client once.
@@ -198,15 +194,15 @@ func playHTTP(t *testing.T, c clientUnderTest, s webServer, url string) transcri
 		"--var", "tmp=" + tmp, "--url", url, "--transport", s.transport})
 	cmd := exec.Command(c.argv[0], args...)
 	cmd.WaitDelay = time.Second
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var printed strings.Builder
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said.String())
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, printed.String())
 	}
-	if said.Len() > 0 {
-		t.Logf("the client said: %s", said.String())
+	if printed.Len() > 0 {
+		t.Logf("the client wrote: %s", printed.String())
 	}
 	tr := readTranscript(t, out, c, serverUnderTest{name: s.name, modern: s.modern}, tmp)
 	for _, kind := range racy {

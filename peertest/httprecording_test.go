@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// An httpRecording is a recording of HTTP traffic, as `mcptap export` has it.
+// An httpRecording is a recording of HTTP traffic, as exported by `mcptap export`.
 type httpRecording struct {
 	file      string
 	text      []byte // the whole export
@@ -34,7 +34,7 @@ type httpFrame struct {
 	Form     string `json:"form"`
 }
 
-// An httpEvent is the part of a life frame that the tests look at.
+// An httpEvent is the part of a lifecycle frame that the tests look at.
 type httpEvent struct {
 	Event  string `json:"event"`
 	Conn   uint64 `json:"conn"`
@@ -45,10 +45,9 @@ type httpEvent struct {
 	Error  string `json:"error"`
 }
 
-// readHTTP exports a recording and checks what holds for each of them: the
-// numbers have no gap, time does not go back, an exchange begins with a request
-// and nothing follows its end, and what was exported can be imported and is the
-// same then.
+// readHTTP exports a recording and checks its invariants: the numbers have no gaps, time does not go
+// backwards, an exchange begins with a request and nothing follows its end, and the export can be
+// imported without changes.
 func readHTTP(t *testing.T, file string) *httpRecording {
 	t.Helper()
 	checkFindings(t, file)
@@ -86,7 +85,7 @@ func (r *httpRecording) frame(t *testing.T, f *httpFrame) {
 	t.Helper()
 	if f.Exchange == 0 {
 		if f.Lane != "lifecycle" {
-			t.Errorf("frame %d on %s is of no exchange", f.Seq, f.Lane)
+			t.Errorf("frame %d on %s belongs to no exchange", f.Seq, f.Lane)
 		}
 		return
 	}
@@ -157,15 +156,14 @@ func (r *httpRecording) roundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		output(t, "import", "--dir", dir, name)
-		again := output(t, "export", "--dir", dir, "@last", "--format", format)
-		if n := commonPrefix(text, again); n < max(len(text), len(again)) {
-			t.Errorf("%s: exported, imported and exported again it differs at byte %d:\n%s\n%s", format, n, around(text, n), around(again, n))
+		second := output(t, "export", "--dir", dir, "@last", "--format", format)
+		if n := commonPrefix(text, second); n < max(len(text), len(second)) {
+			t.Errorf("%s: exported, imported and exported again it differs at byte %d:\n%s\n%s", format, n, around(text, n), around(second, n))
 		}
 	}
 }
 
-// output runs the program under test, which must succeed without a word on
-// stderr, and returns what it prints.
+// output runs the program under test, which must succeed with an empty stderr, and returns its stdout.
 func output(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(tapBinary(t), args...)
@@ -173,7 +171,7 @@ func output(t *testing.T, args ...string) []byte {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil || stderr.Len() > 0 {
-		t.Fatalf("mcptap %v: %v, it said %s", args, err, &stderr)
+		t.Fatalf("mcptap %v: %v, stderr: %s", args, err, &stderr)
 	}
 	return out
 }

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// TestKilledAnywhere kills the tap outright at a random moment of busy traffic, 100
-// times on stdio and 100 on HTTP: all that either peer has received is in the recording,
-// which any command can read.
+// TestKilledAnywhere kills the tap with SIGKILL at a random moment of heavy traffic, 100 times on stdio
+// and 100 times over HTTP. Everything that either peer has received is in the recording, which every
+// command can read.
 func TestKilledAnywhere(t *testing.T) {
 	n := 100
 	if sampled(t) {
@@ -31,7 +31,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// pinged is the n-th request, as long as chance has it.
+// pinged returns the n-th request, with a random length.
 func pinged(n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"n":"%0*d"}}`, n, 1+rand.IntN(1<<(4+rand.IntN(12))), n)
 }
@@ -41,7 +41,7 @@ func afterAWhile(cmd *exec.Cmd) {
 	time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
 }
 
-// killStdio has cat for a server: what the client gets back has been to the server.
+// killStdio uses cat as the server: what the client gets back was forwarded to the server.
 func killStdio(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(tapBinary(t), "stdio", "--dir", dir, "--", "cat")
@@ -63,7 +63,7 @@ func killStdio(t *testing.T) {
 			}
 		}
 	}()
-	first := make([]byte, 1) // before it there may be nothing to find
+	first := make([]byte, 1) // before the first byte there may be no recording
 	_, err = io.ReadFull(out, first)
 	if err != nil {
 		t.Fatal(err)
@@ -75,12 +75,12 @@ func killStdio(t *testing.T) {
 	lanes := recordedLanes(t, dir)
 	for _, lane := range []string{"to_server", "to_client"} {
 		if !bytes.HasPrefix(lanes[lane], seen) {
-			t.Errorf("%s: %d bytes are recorded, %d crossed", lane, len(lanes[lane]), len(seen))
+			t.Errorf("%s: %d bytes are recorded, %d were sent", lane, len(lanes[lane]), len(seen))
 		}
 	}
 }
 
-// killHTTP has a server that answers on streams, and four clients.
+// killHTTP uses a server that responds on streams, and four clients.
 func killHTTP(t *testing.T) {
 	var mu sync.Mutex
 	var asked, answered []string
@@ -129,14 +129,14 @@ func killHTTP(t *testing.T) {
 	for lane, messages := range map[string][]string{"to_server": asked, "to_client": answered} {
 		for _, m := range messages {
 			if !bytes.Contains(lanes[lane], []byte(m)) {
-				t.Fatalf("%s: of %d messages this one is not recorded: %s", lane, len(messages), m)
+				t.Fatalf("%s: of %d messages, one is not recorded: %s", lane, len(messages), m)
 			}
 		}
 	}
 }
 
-// onlyRecording is the path of the one recording in a folder. A tap that was killed may
-// not have made the file yet: then it is in the queue.
+// onlyRecording returns the path of the only recording in a directory. A tap that was killed may not
+// have created the file yet: then the recording is in the queue.
 func onlyRecording(t *testing.T, dir string) string {
 	t.Helper()
 	var info struct{ Path string }
@@ -146,7 +146,7 @@ func onlyRecording(t *testing.T, dir string) string {
 	return filepath.Join(dir, filepath.Base(info.Path))
 }
 
-// recordedLanes exports the one recording in a folder.
+// recordedLanes exports the only recording in a directory.
 func recordedLanes(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	lanes, next := map[string][]byte{}, uint64(1)

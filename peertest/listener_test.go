@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// listener is a server over HTTP of one of the Go libraries: KIND [ORIGIN]. It
-// prints its URL. ORIGIN is the one that clients know it by.
+// listener is an HTTP server of one of the Go libraries: KIND [ORIGIN]. It prints its URL. ORIGIN is
+// the one that clients use for it.
 //
 //	gosdk             the Go SDK, with sessions
 //	gosdk-stateless   the same without, which makes it speak 2026-07-28
@@ -53,7 +53,7 @@ func listener(args []string) int {
 	return complain(http.Serve(l, h))
 }
 
-// newMCPGoServer is a server of mcp-go that has what newGoServer has.
+// newMCPGoServer returns a server of mcp-go that is equivalent to that of newGoServer.
 func newMCPGoServer() *mcpgoserver.MCPServer {
 	s := mcpgoserver.NewMCPServer("peertest-mcp-go", "1.0.0", mcpgoserver.WithElicitation(), mcpgoserver.WithLogging(),
 		mcpgoserver.WithToolCapabilities(true), mcpgoserver.WithResourceCapabilities(false, false), mcpgoserver.WithPromptCapabilities(false))

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// By default each kind of peer is tested once, as a smoke test. With MCPTAP_LONG=1
-// every pair and every suite runs. The parent module's internal/longtest does the
-// same; importing it would tie the versions of the peers to those of mcptap.
+// By default each kind of peer is tested once, as a smoke test. With MCPTAP_LONG=1 every pair and every
+// suite runs. The parent module's internal/longtest does the same; importing it would tie the versions
+// of the peers to those of mcptap.
 
 // sampled reports whether t runs only a sample of its pairs, and logs it.
 func sampled(t *testing.T) bool {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// The test binary plays every part that is not JavaScript. A part is chosen by
-// an argument, not by the environment, because clients and the TypeScript SDKs
-// above all do not pass their environment on.
+// The test binary plays every part that is not JavaScript. A part is chosen by an argument, not by the
+// environment, because clients, especially the TypeScript SDKs, do not pass their environment on.
 var parts = map[string]func(args []string) int{
 	"part=spy":      spy,
 	"part=goclient": goClient,
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// self is the command of a part.
+// self returns the command for a part.
 func self(part string, args ...string) []string {
 	exe, err := os.Executable()
 	if err != nil {

@@ -21,7 +21,7 @@ func (p *goPlayer) mcpGo(mode, url, kind string, steps []step) error {
 	switch {
 	case kind == "sse":
 		t, err = transport.NewSSE(url)
-	case mode == "auto": // it does not speak 2026-07-28 if it is to open a GET stream
+	case mode == "auto": // it does not speak 2026-07-28 if it must open a GET stream
 		t, err = transport.NewStreamableHTTP(url)
 	default:
 		t, err = transport.NewStreamableHTTP(url, transport.WithContinuousListening())
@@ -42,12 +42,12 @@ func (p *goPlayer) mcpGo(mode, url, kind string, steps []step) error {
 	if err := c.Start(ctx); err != nil {
 		return err
 	}
-	var hello mcp.InitializeRequest
-	hello.Params.ClientInfo = mcp.Implementation{Name: "peertest", Version: "1.0.0"}
+	var request mcp.InitializeRequest
+	request.Params.ClientInfo = mcp.Implementation{Name: "peertest", Version: "1.0.0"}
 	if mode != "auto" {
-		hello.Params.ProtocolVersion = mode
+		request.Params.ProtocolVersion = mode
 	}
-	result, err := c.Initialize(ctx, hello)
+	result, err := c.Initialize(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (p *goPlayer) mcpGo(mode, url, kind string, steps []step) error {
 	return err
 }
 
-// mcpGoAnswers answers what the server asks, and notes it.
+// mcpGoAnswers answers server requests, and records them.
 type mcpGoAnswers struct{ p *goPlayer }
 
 func (a mcpGoAnswers) note(method string, params any) {
@@ -112,7 +112,7 @@ func (a mcpGoActs) act(ctx context.Context, s step) (any, error) {
 		defer cancel()
 		result, err := c.CallTool(ctx, call)
 		if err != nil && (ctx.Err() != nil || strings.Contains(err.Error(), "timeout waiting for")) {
-			err = context.DeadlineExceeded // which it has several words for
+			err = context.DeadlineExceeded // it has several errors for this
 		}
 		return result, err
 	case "resources":

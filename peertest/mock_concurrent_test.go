@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Three calls at once, which the server answers in another order than they were made in:
-// each of many runs on the mock gets the answers in the recorded order. The recorded pace
-// keeps it visible through a tap on a busy machine.
+// The server answers three concurrent calls in an order other than that of the calls. Each of many runs
+// with the mock gets the answers in the recorded order. The recorded pace keeps the order visible
+// through a tap on a busy machine.
 func TestMockConcurrent(t *testing.T) {
 	needPeers(t)
 	tapBinary(t)
@@ -42,15 +42,14 @@ func TestMockConcurrent(t *testing.T) {
 					t.Errorf("run %d: the mock answered %q, the server %q", run, got, want)
 				}
 				if code := m.stop(); code != 0 || m.stderr.Len() > 0 {
-					t.Errorf("run %d: the mock returned %d and said %q", run, code, m.stderr.String())
+					t.Errorf("run %d: the mock returned %d and wrote %q", run, code, m.stderr.String())
 				}
 			}
 		})
 	}
 }
 
-// answered lists the texts of tools' results in a recording, in the order in which they
-// came.
+// answered returns the texts of tool results in a recording, in the order of arrival.
 func answered(t *testing.T, file string) (texts []string) {
 	t.Helper()
 	for line := range strings.Lines(string(output(t, "export", file))) {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The official suites cannot tell a tap or a mock from the server: the same verdict,
-// scenario by scenario and check by check, live, through the tap, and twice in a row on the
-// mock of what the tap recorded.
+// The official suites cannot distinguish a tap or a mock from the server: they have the same verdict for
+// every scenario and every check, live, through the tap, and twice in a row with the mock of the tap's
+// recording.
 func TestConformanceOfMock(t *testing.T) {
 	needPeers(t)
 	node := node22(t)
@@ -18,7 +18,7 @@ func TestConformanceOfMock(t *testing.T) {
 		suite     string
 		args      []string
 		stateless bool
-		// scenarios and checks are how many there are at least.
+		// scenarios and checks are their minimum numbers.
 		scenarios, checks int
 	}{
 		{suiteLatest, []string{"--suite", "all"}, false, 32, 40},
@@ -50,13 +50,13 @@ func TestConformanceOfMock(t *testing.T) {
 			live := run("http://" + addr + "/mcp")
 			tapped, file := recorded()
 			readHTTP(t, file)
-			if n := sessionsIn(t, file); !c.stateless && n < len(tapped) { // each scenario is one of its own
+			if n := sessionsIn(t, file); !c.stateless && n < len(tapped) { // each scenario has at least one session
 				t.Errorf("%d sessions of %d scenarios", n, len(tapped))
 			}
 			first, second := mocked(file)
 			checks := slices.Concat(slices.Collect(mapValues(live))...)
 			if c.suite == suiteLatest && !passes(checks, c.checks) {
-				t.Errorf("the server by itself: %v", checks)
+				t.Errorf("the server alone: %v", checks)
 			}
 			if len(live) < c.scenarios || len(checks) < c.checks {
 				t.Errorf("%d scenarios and %d checks, want %d and %d at least", len(live), len(checks), c.scenarios, c.checks)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestMockHTTPPairs plays each scenario with a server over HTTP, and with a mock of
-// it over HTTP.
+// TestMockHTTPPairs plays each scenario with a server over HTTP, and with its mock over HTTP.
 func TestMockHTTPPairs(t *testing.T) {
 	needPeers(t)
 	tapBinary(t)
@@ -36,27 +35,26 @@ func testMockHTTPPair(t *testing.T, c clientUnderTest, s webServer) {
 func recordHTTP(t *testing.T, c clientUnderTest, s webServer) (live transcript, file string) {
 	t.Helper()
 	dir := t.TempDir()
-	// It names itself by the URL that it is known by, where it does at all.
+	// If it names its own URL, it uses the one that clients use.
 	tap := tapHTTP(t, dir, s.start(t, ""), "--keep-secrets")
 	live = playHTTP(t, c, s, tap.line)
 	return live, endTap(t, tap, dir)
 }
 
-// mockHTTP plays a scenario with a mock over HTTP, which must have nothing to
-// complain about.
+// mockHTTP plays a scenario with a mock over HTTP, which must report no failures.
 func mockHTTP(t *testing.T, c clientUnderTest, s webServer, file string, events bool) transcript {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.ndjson")
 	args := []string{tapBinary(t), "mock", file, "--listen", "127.0.0.1:0", "--json", "--report", report, "--force"}
 	if s.loses {
-		// It sends what belongs together on two connections. Nothing but the time
-		// between keeps that in order, and brisk leaves little of it.
+		// It sends related messages on two connections. Only the time between them preserves the
+		// order, and the brisk pace leaves little of it.
 		args = append(args, "--pace", "recorded")
 	}
 	m := start(t, true, nil, args...)
 	url, dir := mockURL(t, m.line, events), t.TempDir()
 	var tap *background
-	if s.loses { // what the client notes does not say in which order its streams were
+	if s.loses { // the client's transcript does not contain the order of its streams
 		tap = tapHTTP(t, dir, url, "--keep-secrets")
 		url = tap.line
 	}
@@ -67,18 +65,18 @@ func mockHTTP(t *testing.T, c clientUnderTest, s webServer, file string, events 
 			t.Errorf("%d notifications of progress from the server, %d from its mock", live.progress, mock.progress)
 		}
 	}
-	if code, said := m.stop(), givenUp.ReplaceAllString(m.stderr.String(), ""); code != 0 || said != "" {
-		t.Errorf("the mock returned %d and said %q", code, said)
+	if code, printed := m.stop(), givenUp.ReplaceAllString(m.stderr.String(), ""); code != 0 || printed != "" {
+		t.Errorf("the mock returned %d and wrote %q", code, printed)
 	}
 	passed(t, report)
 	return mocked
 }
 
-// givenUp are the lines about requests for whose response mcp-go's client stopped waiting,
-// without a cancellation.
+// givenUp matches the lines about requests for whose response mcp-go's client stopped waiting without a
+// cancellation.
 var givenUp = regexp.MustCompile(`(?m)^mcptap: mock: tools/call trigger-long-running-operation \(frame \d+\) has no response in the recording and gets none\n`)
 
-// mockURL is the URL that a mock has printed.
+// mockURL returns the URL that a mock has printed.
 func mockURL(t *testing.T, line string, events bool) string {
 	t.Helper()
 	var listening struct {
@@ -94,8 +92,8 @@ func mockURL(t *testing.T, line string, events bool) string {
 	return listening.URL
 }
 
-// The transports of recording and mock do not matter: what was recorded on stdio is
-// served over HTTP, as Streamable HTTP and as HTTP+SSE, and the reverse.
+// The transports of recording and mock do not matter: a stdio recording is served over Streamable HTTP
+// and HTTP+SSE, and the reverse.
 func TestMockAcrossTransports(t *testing.T) {
 	needLong(t)
 	needPeers(t)
@@ -106,7 +104,7 @@ func TestMockAcrossTransports(t *testing.T) {
 			continue
 		}
 		for _, s := range servers() {
-			if s.name == "memory" || s.name == "filesystem" { // which have no more to say than these
+			if s.name == "memory" || s.name == "filesystem" { // they cover nothing in addition to the others
 				continue
 			}
 			t.Run(c.name+"/"+s.name+" from stdio", func(t *testing.T) {
@@ -136,7 +134,7 @@ func fromStdio(t *testing.T, c clientUnderTest, s serverUnderTest) {
 	file := longest(t, recs)
 	transports := []string{"http", "sse"}
 	if c.name == "go-auto" {
-		transports = transports[:1] // over HTTP+SSE it does not survive its own question for 2026-07-28
+		transports = transports[:1] // over HTTP+SSE it does not survive its own probe for 2026-07-28
 	}
 	for _, transport := range transports {
 		mocked := mockHTTP(t, c, webServer{name: s.name, transport: transport, scenario: s.name, modern: s.modern}, file, transport == "sse")
@@ -155,7 +153,7 @@ func toStdio(t *testing.T, c clientUnderTest, s webServer) {
 	passed(t, report)
 }
 
-// compareSession compares what is the session's.
+// compareSession compares what belongs to the session.
 func compareSession(t *testing.T, live, mocked transcript) {
 	t.Helper()
 	for _, tr := range []transcript{live, mocked} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Servers that close an event stream before the answer, to be polled, are played so:
-// the clients come back for the rest as often as they did, and see the same.
+// Servers that close an event stream before the answer, so that clients poll, are played in the same
+// way: the clients resume the streams as often as recorded, and observe the same.
 func TestMockPollsAsRecorded(t *testing.T) {
 	needLong(t)
 	needPeers(t)
@@ -31,19 +31,19 @@ func TestMockPollsAsRecorded(t *testing.T) {
 				tap := tapHTTP(t, again, mockURL(t, mock.line, false), "--keep-secrets")
 				compare(t, live, playHTTP(t, c, s, tap.line))
 				before, after := comebacks(t, file), comebacks(t, endTap(t, tap, again))
-				// Once for each call, and once more where the client was back in time.
+				// Once for each call, and once more if the client was back in time.
 				if before < 5 || after != before {
 					t.Errorf("clients resumed streams %d times of the server's, %d of the mock's", before, after)
 				}
 				if code := mock.stop(); code != 0 || mock.stderr.Len() > 0 {
-					t.Errorf("the mock returned %d and said %q", code, mock.stderr.String())
+					t.Errorf("the mock returned %d and wrote %q", code, mock.stderr.String())
 				}
 			})
 		}
 	}
 }
 
-// comebacks counts the requests in a recording that go on with a stream.
+// comebacks counts the requests in a recording that resume a stream.
 func comebacks(t *testing.T, file string) int {
 	t.Helper()
 	return bytes.Count(bytes.ToLower(output(t, "export", file)), []byte("last-event-id"))

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// What a client does is recorded once, and half of it taken away. With --record new
-// the rest comes from the real server, and is there again afterwards: the client
-// observes the same each time.
+// A session is recorded and half of the recording is removed. With --record new the rest comes from the
+// real server and is added to the recording. The client observes the same each time.
 func TestMockRecords(t *testing.T) {
 	needLong(t)
 	needPeers(t)
@@ -21,7 +20,7 @@ func TestMockRecords(t *testing.T) {
 			continue
 		}
 		for _, s := range servers() {
-			if s.name != "gosdk" { // the others answer by what they were asked before
+			if s.name != "gosdk" { // the responses of the others depend on earlier requests
 				continue
 			}
 			t.Run(c.name+"/"+s.name, func(t *testing.T) {
@@ -55,8 +54,7 @@ func testMockRecords(t *testing.T, c clientUnderTest, s serverUnderTest) {
 	passed(t, report)
 }
 
-// halve leaves of a recording what crossed in its first half, and a little less: no
-// call is under way where it ends.
+// halve keeps the first half of a recording, or slightly less, so that no call is open at its end.
 func halve(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// A client that plays a scenario with `mcptap mock` observes what it did with the
-// server that was recorded. Each session is recorded through the tap, and the
-// client's own notes of that very run are what the mock is held against.
+// A client that plays a scenario with `mcptap mock` observes the same as with the recorded server. Each
+// session is recorded through the tap, and the mock is compared with the client's transcript of the same
+// run.
 
-// unplayed are the kinds that are the process's, not the session's: a mock says
-// nothing on stderr, and leaves when its input ends.
+// unplayed are the kinds that belong to the process, not to the session: a mock writes nothing to
+// stderr, and exits when its input ends.
 var unplayed = []string{"exit", "stderr"}
 
 func TestMockPairs(t *testing.T) {
@@ -43,13 +43,13 @@ func testMockPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
 	report := filepath.Join(t.TempDir(), "report.ndjson")
 	mocked := playIn(t, tmp, c, s, func([]string) []string {
 		argv := []string{tapBinary(t), "mock", file}
-		if !c.probes { // then there are two mocks
+		if !c.probes { // if it probes, there are two mocks
 			argv = append(argv, "--strict", "--verify", "--report", report, "--force")
 		}
 		return argv
 	})
 	kinds := unplayed
-	if c.probes && s.modern { // what the server says of itself is in the recording of the probe
+	if c.probes && s.modern { // the server's description of itself is in the recording of the probe
 		kinds = append(slices.Clone(kinds), "connected")
 	}
 	for _, kind := range kinds {
@@ -62,8 +62,8 @@ func testMockPair(t *testing.T, c clientUnderTest, s serverUnderTest) {
 	}
 }
 
-// longest is the recording with the most frames in a directory: a client that
-// probes leaves one more.
+// longest returns the recording with the most frames in a directory: a client that probes leaves an
+// additional one.
 func longest(t *testing.T, dir string) (file string) {
 	t.Helper()
 	all := recordings(t, dir)
@@ -73,7 +73,7 @@ func longest(t *testing.T, dir string) (file string) {
 	return slices.MaxFunc(all, func(a, b *recording) int { return len(a.frames) - len(b.frames) }).file
 }
 
-// passed reads the report of a mock, which must have nothing to complain about.
+// passed reads the report of a mock, which must have no failures.
 func passed(t *testing.T, report string) {
 	t.Helper()
 	b, err := os.ReadFile(report)

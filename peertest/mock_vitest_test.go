@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The test with vitest in docs/mock.md is run as it stands there, and fails, with the
-// mock's explanation, when the client asks for something else than is recorded.
+// The vitest test in docs/mock.md passes as it is, and fails with the mock's explanation if the client
+// sends a request that is not recorded.
 func TestMockVitest(t *testing.T) {
 	needPeers(t)
 	if _, err := os.Stat("vitest/node_modules/vitest"); err != nil {
@@ -27,7 +27,7 @@ func TestMockVitest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(page, append([]byte("```ts\n"), append(test, "```\n"...)...)) {
-		t.Error("docs/mock.md shows another test than peertest/vitest/forecast.test.ts")
+		t.Error("the test in docs/mock.md differs from peertest/vitest/forecast.test.ts")
 	}
 	if out, err := vitest(t, "vitest"); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -59,7 +59,7 @@ func TestMockVitest(t *testing.T) {
 	}
 }
 
-// vitest runs the tests in a directory, with mcptap in the path.
+// vitest runs the tests in a directory, with mcptap in PATH.
 func vitest(t *testing.T, dir string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()

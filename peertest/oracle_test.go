@@ -20,14 +20,13 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// The wire validation of the conformance suite and package check judge the same frames: valid
-// messages of four revisions, and each with one change at one place. Where one of them finds
-// the last frame of a session valid and the other does not, the kind of difference is in
-// oracle_differences.tsv, with what the specification says. A kind that is not listed fails the
-// test, and so does one that is listed and does not occur.
+// The wire validation of the conformance suite and package check validate the same frames: valid
+// messages of four revisions, and each with one change at one place. If only one of them considers the
+// last frame of a session valid, the kind of difference must be listed in oracle_differences.tsv, with
+// what the specification says. The test also fails if a listed kind does not occur.
 //
-// To check, a frame is invalid if a rule of the class must or client-breaking, or feat-25, the
-// rule of the schema, is violated in it.
+// For package check, a frame is invalid if it violates a rule of the class must or client-breaking, or
+// feat-25, the schema rule.
 func TestWireOracle(t *testing.T) {
 	needPeers(t)
 	node := node22(t)
@@ -68,7 +67,7 @@ func TestWireOracle(t *testing.T) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(known)) {
 		if got := strings.Join(slices.Sorted(maps.Keys(found[kind])), ""); got != known[kind] {
-			t.Errorf("a difference is listed for the revisions %s and occurs in %q: %s", known[kind], got, kind)
+			t.Errorf("a difference is listed for revisions %s but occurs in %q: %s", known[kind], got, kind)
 		}
 		if testing.Verbose() {
 			t.Log(kind, found[kind])
@@ -81,13 +80,13 @@ func TestWireOracle(t *testing.T) {
 	}
 }
 
-// A wireSession is a session whose last frame is judged.
+// A wireSession is a session whose last frame is validated.
 type wireSession struct {
 	Revision jsonrpc.Revision `json:"revision"`
 	Frames   []wireFrame      `json:"frames"`
-	change   string           // to the last frame, "" for none
-	letter   string           // of the revision
-	from     int              // the first frame that is not of the handshake
+	change   string           // the change to the last frame, "" for none
+	letter   string           // the letter for the revision
+	from     int              // the first frame after the handshake
 }
 
 type wireFrame struct {
@@ -149,7 +148,7 @@ func wireSeeds(t *testing.T) (seeds []wireSession) {
 	return seeds
 }
 
-// A changed message, and what was changed and where.
+// A changed is a changed message, with a description and the place of the change.
 type changed struct {
 	message json.RawMessage
 	change  string
@@ -177,7 +176,7 @@ func changes(t *testing.T, message json.RawMessage) (all []changed) {
 			}
 			set(v)
 		}
-		// with is an object with one more member.
+		// with returns an object with one more member.
 		with := func(o map[string]any, name string, value any) map[string]any {
 			o = maps.Clone(o)
 			o[name] = value
@@ -222,7 +221,7 @@ func changes(t *testing.T, message json.RawMessage) (all []changed) {
 	return all
 }
 
-// judgedBySuite returns for each session the errors of the suite.
+// judgedBySuite returns the errors that the suite reports for each session.
 func judgedBySuite(t *testing.T, node string, all []wireSession) (errors [][]string) {
 	t.Helper()
 	var in bytes.Buffer
@@ -254,8 +253,8 @@ func judgedBySuite(t *testing.T, node string, all []wireSession) (errors [][]str
 	return errors
 }
 
-// judgedByCheck returns for each session the rules that are violated in its last frame, and
-// where. The schemas are compiled once: one checker has feat-25 for all sessions.
+// judgedByCheck returns the rules that the last frame of each session violates, and where. The schemas
+// are compiled once: one checker runs feat-25 for all sessions.
 func judgedByCheck(all []wireSession) (violations [][]string) {
 	violations = make([][]string, len(all))
 	isSchema := func(r *check.Rule) bool { return r.ID == "feat-25" }
@@ -291,9 +290,9 @@ func judgedByCheck(all []wireSession) (violations [][]string) {
 
 var element = regexp.MustCompile(`/\d+\b`)
 
-// difference returns the kinds of difference between the verdicts on a frame: each rule and path
-// that only check finds violated, or the first error that only the suite finds; none if both find
-// the frame valid, or both do not.
+// difference returns the kinds of differences between the verdicts on a frame: each rule and path for
+// which only check reports a violation, or the first error that only the suite reports; none if the
+// verdicts agree.
 func difference(s wireSession, ours, theirs []string) (kinds []string) {
 	batch := ""
 	if s.Frames[len(s.Frames)-1].Message[0] == '[' {
@@ -310,8 +309,8 @@ func difference(s wireSession, ours, theirs []string) (kinds []string) {
 	return kinds
 }
 
-// knownDifferences reads oracle_differences.tsv: the kinds, with the letters of the revisions in
-// which they occur.
+// knownDifferences reads oracle_differences.tsv: the kinds, with the letters of the revisions in which
+// they occur.
 func knownDifferences(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile("oracle_differences.tsv")
@@ -325,7 +324,7 @@ func knownDifferences(t *testing.T) map[string]string {
 		}
 		fields := strings.Split(strings.TrimSpace(line), "\t")
 		if len(fields) != 4 {
-			t.Fatalf("oracle_differences.tsv: %q has not four fields", line)
+			t.Fatalf("oracle_differences.tsv: %q does not have four fields", line)
 		}
 		known[fields[0]+"\t"+fields[1]] = fields[2]
 	}

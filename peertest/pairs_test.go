@@ -12,19 +12,19 @@ import (
 type clientUnderTest struct {
 	name string // as in a step's "only"
 	argv []string
-	// probes says that it starts the server once more, only to ask for its
-	// revision; against modern, and against older servers.
+	// probes reports that it starts the server an extra time, only to determine its revision, both
+	// for modern and for older servers.
 	probes bool
-	// modernOnly says that it refuses servers that do not speak 2026-07-28.
+	// modernOnly reports that it refuses servers that do not speak 2026-07-28.
 	modernOnly bool
 }
 
 type serverUnderTest struct {
 	name   string
 	modern bool
-	// stays says that it does not end when its stdin does, only by SIGTERM.
+	// stays reports that it does not exit when its stdin ends, only on SIGTERM.
 	stays bool
-	// argv and env are made from the pair's own directory.
+	// argv and env depend on the directory of the pair.
 	argv func(tmp string) []string
 	env  func(tmp string) []string
 }
@@ -67,15 +67,15 @@ func servers() []serverUnderTest {
 	}
 }
 
-// smoke are the pairs that run by default: the client of each SDK once on each
-// transport. With MCPTAP_LONG=1 all pairs run.
+// smoke are the pairs that run by default: the client of each SDK once on each transport. With
+// MCPTAP_LONG=1 all pairs run.
 var smoke = map[string]bool{
 	"v1-legacy/filesystem": true, "v2-2026-07-28/gosdk": true, "go-auto/memory": true,
 	"v1-legacy/gosdk": true, "v2-auto/gosdk-stateless": true, "go-auto/gosdk": true, "mcpgo-2025-06-18/mcpgo": true,
 	"v1-legacy/mcpgo-sse": true, "v2-legacy/everything-sse": true, "go-2025-06-18/gosdk-sse": true, "mcpgo-2025-06-18/mcpgo-sse": true,
 }
 
-// needPeers skips the test, or fails it in CI, where the peers are missing.
+// needPeers skips the test if the peers are missing, or fails it in CI.
 func needPeers(t *testing.T) {
 	t.Helper()
 	missing := ""
@@ -141,7 +141,7 @@ func play(t *testing.T, c clientUnderTest, s serverUnderTest, wrap func([]string
 	return playIn(t, t.TempDir(), c, s, wrap)
 }
 
-// playIn is play in the pair's directory.
+// playIn is like play, in the given directory.
 func playIn(t *testing.T, tmp string, c clientUnderTest, s serverUnderTest, wrap func([]string) []string) transcript {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "observed")
@@ -157,21 +157,21 @@ func playIn(t *testing.T, tmp string, c clientUnderTest, s serverUnderTest, wrap
 	}
 	cmd := exec.Command(c.argv[0], append(append(args, "--"), wrap(s.argv(tmp))...)...)
 	cmd.WaitDelay = time.Second
-	// What a probing client discards of its sibling may end up here.
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
+	// Output of its sibling that a probing client discards may end up here.
+	var printed strings.Builder
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, said.String())
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, printed.String())
 	}
-	if said.Len() > 0 {
-		t.Logf("the client said: %s", said.String())
+	if printed.Len() > 0 {
+		t.Logf("the client wrote: %s", printed.String())
 	}
 	return readTranscript(t, out, c, s, tmp)
 }
 
-// checkBytes holds the spies on both sides and the recording against each other.
+// checkBytes compares the spies on both sides and the recording with each other.
 func checkBytes(t *testing.T, recs, logs string, runs int) {
 	t.Helper()
 	outer, inner := spies(t, logs, "A"), spies(t, logs, "B")
@@ -183,7 +183,7 @@ func checkBytes(t *testing.T, recs, logs string, runs int) {
 		b := pick(t, inner, func(b spyMeta) bool { return b.Parent == a.Child })
 		r := pick(t, taken, func(r *recording) bool { return r.events["start"].PID == b.PID })
 		if a.killed || b.killed {
-			// Bytes were under way. Nobody has more than whom it came from.
+			// Some bytes were in transit. No receiver has more than its sender.
 			t.Logf("the client killed the server's command (spies: %v, %v)", a.killed, b.killed)
 			prefix(t, "to_server behind the tap", b.lane(t, "to_server"), r.lanes["to_server"])
 			prefix(t, "to_server as recorded", r.lanes["to_server"], a.lane(t, "to_server"))
@@ -197,8 +197,8 @@ func checkBytes(t *testing.T, recs, logs string, runs int) {
 			same(t, lane+" before and behind the tap", a.lane(t, lane), b.lane(t, lane))
 			same(t, lane+" as recorded", r.lanes[lane], b.lane(t, lane))
 		}
-		if r.said != "" {
-			t.Errorf("the export of %s said: %s", r.file, r.said)
+		if r.stderr != "" {
+			t.Errorf("the export of %s wrote to stderr: %s", r.file, r.stderr)
 		}
 		if a.Code != b.Code || r.exitCode() != b.Code {
 			t.Errorf("the server returned %d, the tap %d, and recorded %d", b.Code, a.Code, r.exitCode())

@@ -8,19 +8,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newPollHandler is the Go SDK's server with two tools more, which close the event
-// stream of their call and let the client come back for the rest (2025-11-25
-// basic/transports#sending-messages-to-the-server). poll does so after each progress, or
-// else once, since clients give up a stream that is closed twice without an event;
-// question has something to ask on the stream that the client goes on with.
-// clients/poller.mjs is the same of the TypeScript SDK.
+// newPollHandler returns the Go SDK's server with two additional tools that close the event stream of
+// their call, so that the client resumes it (2025-11-25
+// basic/transports#sending-messages-to-the-server). poll does so after each progress, or else once,
+// because clients give up on a stream that is closed twice without an event. question sends a server
+// request on the resumed stream. clients/poller.mjs is the equivalent with the TypeScript SDK.
 func newPollHandler() http.Handler {
 	server := newGoServer()
 	leave := func(req *mcp.CallToolRequest) {
 		if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 			req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 20 * time.Millisecond})
 		}
-		time.Sleep(100 * time.Millisecond) // in which clients come back
+		time.Sleep(100 * time.Millisecond) // enough for clients to come back
 	}
 	mcp.AddTool(server, &mcp.Tool{Name: "poll"},
 		func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
@@ -36,7 +35,7 @@ func newPollHandler() http.Handler {
 					leave(req)
 				}
 			}
-			return said("polled"), nil, nil
+			return textResult("polled"), nil, nil
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "question"},
 		func(ctx context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
@@ -47,7 +46,7 @@ func newPollHandler() http.Handler {
 			if err != nil {
 				return nil, nil, err
 			}
-			return said("%s %v", r.Action, r.Content["name"]), nil, nil
+			return textResult("%s %v", r.Action, r.Content["name"]), nil, nil
 		})
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{EventStore: mcp.NewMemoryEventStore(nil)})

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// built is the directory of the program that was built here, if any was.
+// built is the directory of the program that was built here, if any.
 var built string
 
-// mcptap is the program under test: MCPTAP_BIN, or built from the parent module.
+// mcptap returns the program under test: MCPTAP_BIN, or one built from the parent module.
 var mcptap = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("MCPTAP_BIN"); bin != "" {
 		return filepath.Abs(bin)
@@ -61,7 +61,7 @@ func (f *frame) bytes() []byte {
 	return f.RawBase64
 }
 
-// An event is the part of a life frame that the tests look at.
+// An event is the part of a lifecycle frame that the tests look at.
 type event struct {
 	Event string `json:"event"`
 	PID   int    `json:"pid"`
@@ -73,11 +73,10 @@ type recording struct {
 	frames []frame
 	lanes  map[string][]byte // the frames of a lane, joined
 	events map[string]event  // by name
-	said   string            // what the export had to say about it
+	stderr string            // of the export
 }
 
-// recordings exports every recording in a directory and checks what holds for
-// each of them.
+// recordings exports every recording in a directory and checks its invariants.
 func recordings(t *testing.T, dir string) (all []*recording) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.mcptap"))
@@ -129,7 +128,7 @@ func export(t *testing.T, file string) *recording {
 		if f.Lane == "lifecycle" {
 			var e event
 			if err := json.Unmarshal(b, &e); err != nil {
-				t.Fatalf("life frame %d of %s: %v", f.Seq, file, err)
+				t.Fatalf("lifecycle frame %d of %s: %v", f.Seq, file, err)
 			}
 			r.events[e.Event] = e
 		}
@@ -138,22 +137,22 @@ func export(t *testing.T, file string) *recording {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("export of %s: %v\n%s", file, err, &stderr)
 	}
-	r.said = stderr.String()
+	r.stderr = stderr.String()
 	if r.events["start"].PID == 0 {
 		t.Errorf("%s has no start event with a pid", file)
 	}
 	return r
 }
 
-// checkOrder: numbers from 1 without a gap, time never backwards, one line a
-// frame where only the last of a lane may lack its end.
+// checkOrder checks that numbers start at 1 without gaps, that time never goes backwards, and that each
+// frame is one line. Only the last line of a lane may lack its terminator.
 func (r *recording) checkOrder(t *testing.T) {
 	t.Helper()
 	open := map[string]uint64{}
 	at := int64(0)
 	for i, f := range r.frames {
 		if f.Seq != uint64(i+1) {
-			t.Fatalf("%s: frame number %d comes %d.", r.file, f.Seq, i+1)
+			t.Fatalf("%s: frame number %d at position %d", r.file, f.Seq, i+1)
 		}
 		if f.At < at {
 			t.Fatalf("%s: frame %d is at %d ns, the one before at %d ns", r.file, f.Seq, f.At, at)
@@ -177,7 +176,7 @@ func (r *recording) checkOrder(t *testing.T) {
 	}
 }
 
-// checkCauses: no response is numbered before its request.
+// checkCauses checks that no response is numbered before its request.
 func (r *recording) checkCauses(t *testing.T) {
 	t.Helper()
 	other := map[string]string{"to_server": "to_client", "to_client": "to_server"}
@@ -196,13 +195,13 @@ func (r *recording) checkCauses(t *testing.T) {
 		if m.Method != "" {
 			asked[f.Lane+string(m.ID)] = true
 		} else if !asked[other[f.Lane]+string(m.ID)] {
-			t.Errorf("%s: frame %d answers %s, which nobody has asked yet", r.file, f.Seq, m.ID)
+			t.Errorf("%s: frame %d answers %s before the request", r.file, f.Seq, m.ID)
 		}
 	}
 }
 
-// checkProgress: on one stream the progress of a call only rises. It returns how many
-// notifications there were. A stream is lines of JSON or server-sent events.
+// checkProgress checks that on one stream the progress of a call only increases. It returns the number of
+// notifications. A stream is lines of JSON or server-sent events.
 func checkProgress(t *testing.T, what string, stream []byte) (n int) {
 	t.Helper()
 	last := map[string]float64{}
@@ -237,7 +236,7 @@ type message struct {
 	} `json:"params"`
 }
 
-// messages are those of a text that is a message or a batch.
+// messages returns the messages in a text that is a message or a batch.
 func messages(t *testing.T, what string, text []byte) (list []message) {
 	t.Helper()
 	if text = bytes.TrimSpace(text); !bytes.HasPrefix(text, []byte("[")) {
@@ -260,12 +259,12 @@ func same(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	if !bytes.Equal(got, want) {
 		n := commonPrefix(got, want)
-		t.Errorf("%s: %d bytes, want %d; they differ at %d\ngot:  %s\nwant: %s",
+		t.Errorf("%s: %d bytes, want %d; first difference at %d\ngot:  %s\nwant: %s",
 			what, len(got), len(want), n, around(got, n), around(want, n))
 	}
 }
 
-// prefix: got is where want begins.
+// prefix checks that want begins with got.
 func prefix(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	same(t, what, got, want[:min(len(got), len(want))])

@@ -15,12 +15,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A server of the Go SDK that is not quite the one that was recorded: each change is
-// found, is of its class, and nothing else is.
+// A server of the Go SDK differs slightly from the recorded one: each change is found, with its class, and
+// nothing else is.
 
 func init() { parts["part=changed"] = changedServer }
 
-// changedServer is newGoServer with one change, and with two tools more.
+// changedServer returns the server of newGoServer with one change, and with two additional tools.
 func changedServer(args []string) int {
 	change, s := args[0], newGoServer()
 	mcp.AddTool(s, &mcp.Tool{Name: "pair", Description: "Two texts."},
@@ -41,7 +41,7 @@ func changedServer(args []string) int {
 			case meet <- struct{}{}:
 			case <-meet:
 			}
-			return said("met %s", in.Text), nil, nil
+			return textResult("met %s", in.Text), nil, nil
 		})
 	switch change {
 	case "renamed tool":
@@ -69,10 +69,10 @@ func changedServer(args []string) int {
 
 // echoed is a tool that these tests never reach.
 func echoed[In any](context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, any, error) {
-	return said("not reached"), nil, nil
+	return textResult("not reached"), nil, nil
 }
 
-// changeLines makes the changes that a server of an SDK does not let one make.
+// changeLines makes changes that the SDK does not support.
 func changeLines(change string, from io.Reader, to io.Writer) {
 	var held []byte
 	lines := bufio.NewReader(from)
@@ -106,7 +106,7 @@ func idOf(line []byte) string {
 	return string(m.ID)
 }
 
-// withID gives an answer another id.
+// withID replaces the id of an answer.
 func withID(line []byte, id string) []byte {
 	return bytes.Replace(line, []byte(`"id":`+idOf(line)), []byte(`"id":`+id), 1)
 }
@@ -152,8 +152,8 @@ func TestReplayChanged(t *testing.T) {
 	}
 }
 
-// TestReplayRevisions: the same server spoken to in the other era, there and back. What
-// differs is expected by the revision.
+// TestReplayRevisions: a session is played to the same server in the other era, and back. All differences
+// are of class expected.
 func TestReplayRevisions(t *testing.T) {
 	needLong(t)
 	tapBinary(t)

@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// The client half of a recorded session, played to the server that it was recorded
-// with, finds no difference above timing: on stdio, over HTTP, and from one to the
-// other.
+// Playing the client half of a recorded session to the recorded server finds no difference above timing: on
+// stdio, over HTTP, and from one to the other.
 
-// unstable are what the servers say otherwise each time.
+// unstable matches values of the servers that differ in each run.
 var unstable = []string{
 	"tools/call get-env: $.result.content",       // everything: of its environment
 	"$..blob",                                    // everything: a time in base64
@@ -25,7 +24,7 @@ var unstable = []string{
 	"@timestamps", "@uuids",                      // everything
 }
 
-// unused are the warnings about those that leave nothing out.
+// unused matches the warnings about those that match nothing.
 var unused = regexp.MustCompile(`(?m)^mcptap: --ignore ".*" matched no difference\n`)
 
 // A replayLine is a line of `mcptap replay --json`: a difference or a note.
@@ -33,12 +32,11 @@ type replayLine struct {
 	Type, Class, Kind, In, Method, Subject, Message, Path, What, Text string
 }
 
-// byLuck reports whether a difference may come and go without any change: the Go SDK
-// asks in the order of a map, and answers a subscription that was cancelled if it is
-// not ended before.
+// byLuck reports whether a difference may occur without any change: the Go SDK sends requests in map
+// order, and responds to a cancelled subscription if the session does not end earlier.
 //
-// On HTTP, it also depends on whether the standing stream is open in time what is
-// said on it; and a client that resumes a stream gets what it has had once more.
+// Over HTTP, what is sent on the standing stream also depends on whether it is open in time, and a client
+// that resumes a stream gets messages again that it already had.
 func (l *replayLine) byLuck(s *webServer) bool {
 	if s != nil {
 		switch {
@@ -50,12 +48,12 @@ func (l *replayLine) byLuck(s *webServer) bool {
 			return true
 		}
 	}
-	return l.What == "the questions within the call come in another order" ||
+	return l.What == "the nested requests come in another order" ||
 		l.Method == "subscriptions/listen" && l.What == "response after the cancellation"
 }
 
-// replayTo runs `mcptap replay` and returns what it found above expected, and what
-// it could not do as recorded.
+// replayTo runs `mcptap replay` and returns the differences above expected, and what could not be done as
+// recorded.
 func replayTo(t *testing.T, file string, s *webServer, env []string, args ...string) (found []replayLine) {
 	t.Helper()
 	argv := []string{"replay", file, "--dir", t.TempDir(), "--pace", "instant", "--timeout", "2m", "--fail-on", "never", "--json"}
@@ -67,10 +65,10 @@ func replayTo(t *testing.T, file string, s *webServer, env []string, args ...str
 	cmd.SysProcAttr = dieWithParent()
 	timer := time.AfterFunc(4*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil || len(unused.ReplaceAll(said.Bytes(), nil)) > 0 {
-		t.Fatalf("%v\n%s", err, said.String())
+	var out, printed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &printed
+	if err := cmd.Run(); err != nil || len(unused.ReplaceAll(printed.Bytes(), nil)) > 0 {
+		t.Fatalf("%v\n%s", err, printed.String())
 	}
 	for line := range bytes.Lines(out.Bytes()) {
 		var l replayLine
@@ -86,8 +84,8 @@ func replayTo(t *testing.T, file string, s *webServer, env []string, args ...str
 	return found
 }
 
-// replayClients are those whose sessions are played: the replay does what they did, so
-// one for each way of opening a session will do.
+// replayClients are the clients whose sessions are played. The replay does what they did, so one for each
+// way of opening a session is sufficient.
 var replayClients = []string{"v1-legacy", "v2-2026-07-28", "go-auto", "mcpgo-auto"}
 
 func TestReplayPairs(t *testing.T) {
@@ -121,7 +119,7 @@ func TestReplayPairs(t *testing.T) {
 	}
 }
 
-// clearDir makes a directory as it was before a server worked in it.
+// clearDir restores a directory to its state before a server used it.
 func clearDir(t *testing.T, dir string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))

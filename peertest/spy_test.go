@@ -26,7 +26,7 @@ func spy(args []string) int {
 		return complain(err)
 	}
 	signals := make(chan os.Signal, 8)
-	// Notified of SIGPIPE, the spy outlives the reader of its output.
+	// With a handler for SIGPIPE, the spy survives the reader of its output.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 
 	cmd := exec.Command(args[2], args[3:]...)
@@ -68,7 +68,7 @@ func spy(args []string) int {
 	return m.Code
 }
 
-// relay copies a lane, and a second copy into the file of its name first.
+// relay copies a lane. It writes each piece to the lane's file first.
 func relay(dir, lane string, from io.Reader, to io.WriteCloser) {
 	log, err := os.Create(filepath.Join(dir, lane))
 	if err != nil {
@@ -94,7 +94,7 @@ func relay(dir, lane string, from io.Reader, to io.WriteCloser) {
 	_ = to.Close()
 }
 
-// exitCode is the status as a shell reports it: 128+n for a signal.
+// exitCode returns the status as a shell reports it: 128+n for a signal.
 func exitCode(s *os.ProcessState) int {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())
@@ -110,7 +110,7 @@ type spyMeta struct {
 	Done   bool `json:"done"`
 
 	dir    string
-	killed bool // it is gone and did not say how it ended
+	killed bool // it is gone without having recorded how it ended
 }
 
 func (m spyMeta) write(dir string) {
@@ -125,7 +125,7 @@ func (m spyMeta) write(dir string) {
 	}
 }
 
-// lane is what the spy saw of a lane.
+// lane returns what the spy saw of a lane.
 func (m spyMeta) lane(t *testing.T, name string) []byte {
 	b, err := os.ReadFile(filepath.Join(m.dir, name))
 	if err != nil {
@@ -134,8 +134,8 @@ func (m spyMeta) lane(t *testing.T, name string) []byte {
 	return b
 }
 
-// spies reads what the spies of a name have left, once all of them are gone. A
-// client that ends its probe with SIGKILL kills the spy in its place.
+// spies reads the files of the spies with a name, once all of them have exited. A client that ends its probe
+// with SIGKILL kills the spy instead.
 func spies(t *testing.T, dir, name string) []spyMeta {
 	t.Helper()
 	read := func() (all []spyMeta, err error) {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// A background is a program that prints a line when it is ready, and is ended
-// with a signal.
+// A background is a program that prints a line when it is ready, and is ended with a signal.
 type background struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -26,8 +25,7 @@ type background struct {
 	read   chan struct{} // closed when its output has ended
 }
 
-// start runs a command. With line it waits for the first line that the command
-// prints.
+// start runs a command. If line is set, it waits for the first line that the command prints.
 func start(t *testing.T, line bool, env []string, argv ...string) *background {
 	t.Helper()
 	b := &background{t: t, cmd: exec.Command(argv[0], argv[1:]...), read: make(chan struct{})}
@@ -81,12 +79,12 @@ func tapHTTP(t *testing.T, dir, url string, flags ...string) *background {
 	return start(t, true, nil, slices.Concat([]string{tapBinary(t), "http", "--dir", dir}, flags, []string{url})...)
 }
 
-// endTap stops a tap and returns its recording's file. It must have ended well, with no
-// word but where it listens and what it records.
+// endTap stops a tap and returns the file of its recording. The tap must have exited with 0, with only the
+// messages about where it listens and what it records.
 func endTap(t *testing.T, b *background, dir string) string {
 	t.Helper()
 	if code := b.stop(); code != 128+int(syscall.SIGTERM) || strings.Count(b.stderr.String(), "\n") != 2 {
-		t.Errorf("the tap returned %d and said %q", code, b.stderr.String())
+		t.Errorf("the tap returned %d and wrote %q", code, b.stderr.String())
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.mcptap"))
 	if err != nil || len(files) != 1 {
@@ -95,9 +93,8 @@ func endTap(t *testing.T, b *background, dir string) string {
 	return files[0]
 }
 
-// wrap is a client behind a tap: DIR TAP [FLAG]... -- COMMAND [ARG]... URL. It
-// starts the tap in front of the URL and gives the client the tap's instead. The
-// conformance suite starts clients so.
+// wrap is a client behind a tap: DIR TAP [FLAG]... -- COMMAND [ARG]... URL. It starts the tap in front of
+// the URL and passes the tap's URL to the client instead. The conformance suite starts clients this way.
 func wrap(args []string) int {
 	dashes := slices.Index(args, "--")
 	dir, tap, flags, client := args[0], args[1], args[2:dashes], args[dashes+1:]

@@ -14,13 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// A transcript is what a client observed: lists of normalised JSON values, by
-// kind. The order within a kind counts. The order between kinds does not: how a
-// notification and an answer that have nothing to do with each other are
-// interleaved differs from one direct run to the next.
+// A transcript is what a client observed: lists of normalised JSON values, by kind. The order within a
+// kind matters. The order between kinds does not, because the interleaving of unrelated notifications and
+// answers differs from one direct run to the next.
 type transcript map[string][]string
 
-// What differs between two direct runs is put out of the way.
+// Values that differ between two direct runs are normalised.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -33,8 +32,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b\d{1,2}:\d\d:\d\d[\s\x{202f}]?([AP]M)?`), "<time>"},
 }
 
-// readTranscript reads what a client wrote down. It fails the test where a step
-// ended in another way than the scenario says.
+// readTranscript reads the transcript of a client. It fails the test if a step ended in a way other than the
+// scenario specifies.
 func readTranscript(t *testing.T, file string, c clientUnderTest, s serverUnderTest, tmp string) transcript {
 	t.Helper()
 	f, err := os.Open(file)
@@ -64,7 +63,7 @@ func readTranscript(t *testing.T, file string, c clientUnderTest, s serverUnderT
 				t.Errorf("step %q: fails is %v, got error %v, result %.300v", line["step"], fails, line["error"], line["result"])
 			}
 		case "exit":
-			// The tap returns 128+n where the server died of signal n.
+			// The tap returns 128+n if signal n killed the server.
 			if n, ok := map[any]int{"SIGTERM": 143, "SIGKILL": 137, "SIGINT": 130}[line["signal"]]; ok {
 				line["code"], line["signal"] = n, nil
 			}
@@ -158,7 +157,7 @@ func commonPrefix[T ~string | ~[]byte](a, b T) int {
 	return n
 }
 
-// around is the surroundings of a byte, for a message.
+// around returns the text around a byte, for a message.
 func around[T ~string | ~[]byte](s T, n int) string {
 	from, to := max(0, n-120), min(len(s), n+200)
 	return fmt.Sprintf("%q", string(s[from:to]))

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// A wireSpy is a relay of TCP connections that keeps the bytes of both
-// directions. It shares no code with the tap.
+// A wireSpy is a TCP relay that keeps the bytes of both directions. It shares no code with the tap.
 type wireSpy struct {
 	t        *testing.T
 	listener net.Listener
@@ -23,7 +22,7 @@ type wireSpy struct {
 	work     sync.WaitGroup
 }
 
-// A wireLog is what crossed one connection.
+// A wireLog has the traffic of one connection.
 type wireLog struct{ up, down bytes.Buffer }
 
 func newWireSpy(t *testing.T) *wireSpy {
@@ -39,7 +38,7 @@ func newWireSpy(t *testing.T) *wireSpy {
 
 func (s *wireSpy) origin() string { return "http://" + s.listener.Addr().String() }
 
-// relay begins to relay to a host and port.
+// relay starts to relay to a host and port.
 func (s *wireSpy) relay(target string) {
 	s.target = target
 	go func() {
@@ -72,7 +71,7 @@ func (s *wireSpy) one(down net.Conn, log *wireLog) {
 	var both sync.WaitGroup
 	copied := func(to, from net.Conn, keep *bytes.Buffer) {
 		_, err := io.Copy(to, io.TeeReader(from, keep))
-		if err != nil { // broken off: so must be the other side
+		if err != nil { // cut off: so must be the other side
 			_ = to.(*net.TCPConn).SetLinger(0)
 			_ = to.Close()
 			_ = from.Close()
@@ -85,8 +84,7 @@ func (s *wireSpy) one(down net.Conn, log *wireLog) {
 	both.Wait()
 }
 
-// stop waits for the connections to end, which they do when the tap has, and
-// returns what crossed them.
+// stop waits for the connections to end, which they do when the tap has ended, and returns their traffic.
 func (s *wireSpy) stop() []*wireLog {
 	_ = s.listener.Close()
 	s.work.Wait()
@@ -98,7 +96,7 @@ type spoken struct {
 	method, target string
 	status         int
 	up, down       string // the bodies, without transfer codings
-	// whole says that the response came to its end.
+	// whole reports that the response is complete.
 	whole bool
 }
 
@@ -106,7 +104,7 @@ func (x *spoken) String() string {
 	return fmt.Sprintf("%s %s, %d, %d bytes up, %d down, whole %v", x.method, x.target, x.status, len(x.up), len(x.down), x.whole)
 }
 
-// read makes exchanges of the bytes, with net/http's own readers.
+// read parses the bytes into exchanges, with package net/http.
 func (l *wireLog) read(t *testing.T) (all []spoken) {
 	t.Helper()
 	up, down := bufio.NewReader(&l.up), bufio.NewReader(&l.down)
@@ -114,7 +112,7 @@ func (l *wireLog) read(t *testing.T) (all []spoken) {
 		req, err := http.ReadRequest(up)
 		if err != nil {
 			if err != io.EOF {
-				t.Errorf("the server got what is not a request: %v", err)
+				t.Errorf("the server got an invalid request: %v", err)
 			}
 			break
 		}
@@ -138,23 +136,22 @@ func (l *wireLog) read(t *testing.T) (all []spoken) {
 	return all
 }
 
-// recorded reports whether a recording's exchange is what the spy saw of it. The
-// spy stands behind the tap: of a response that was broken off it may have seen
-// more.
+// recorded reports whether an exchange of a recording is the one that the spy saw. The spy is between the
+// tap and the server, so it may have seen more of a response that was cut off.
 func (x *spoken) recorded(r *spoken) bool {
 	switch {
 	case x.method != r.method || x.target != r.target || x.up != r.up:
 		return false
 	case x.whole && r.whole:
 		return x.status == r.status && x.down == r.down
-	case r.status == 0: // broken off before it began
+	case r.status == 0: // cut off before it began
 		return r.down == ""
 	}
 	return x.status == r.status && strings.HasPrefix(x.down, r.down)
 }
 
-// checkWire holds what the spy saw against the recording: connection by
-// connection, each exchange with the bytes of its bodies.
+// checkWire compares what the spy saw with the recording: for each connection, each exchange with the bytes
+// of its bodies.
 func checkWire(t *testing.T, conns []*wireLog, r *httpRecording) {
 	t.Helper()
 	left := r.conns()
@@ -173,7 +170,7 @@ func checkWire(t *testing.T, conns []*wireLog, r *httpRecording) {
 			}
 		}
 		if at < 0 {
-			t.Errorf("no connection of the recording has these exchanges:\n%s\nthose that are left have:\n%s", listed(seen), listed(left...))
+			t.Errorf("no connection of the recording has these exchanges:\n%s\nthe remaining ones have:\n%s", listed(seen), listed(left...))
 			continue
 		}
 		left = append(left[:at], left[at+1:]...)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// calls makes frames of a handshake and n calls, each of them another.
+// calls returns the frames of a handshake and n different calls.
 func calls(n int) []tap.Frame {
 	frames := make([]tap.Frame, 0, 2*n+2)
 	put := func(lane tap.Lane, text string, args ...any) {
@@ -26,7 +26,7 @@ func calls(n int) []tap.Frame {
 	return frames
 }
 
-// build makes a script as package mock does.
+// build builds a script as package mock does.
 func build(frames []tap.Frame) *Script {
 	b := NewBuilder(Options{Pace: Instant})
 	var tracker session.Tracker
@@ -36,8 +36,8 @@ func build(frames []tap.Frame) *Script {
 	return b.Script()
 }
 
-// BenchmarkBuild is what the start costs for each recorded call, peek included.
-// BenchmarkPeek is the least that reading the frames costs.
+// BenchmarkBuild measures building a script, per recorded call and including Peek.
+// BenchmarkPeek measures Peek alone.
 func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -61,8 +61,8 @@ func BenchmarkPeek(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*1000), "ns/call")
 }
 
-// BenchmarkAnswer is the time from a request to its answer, which must not grow
-// with the recording.
+// BenchmarkAnswer measures the time from a request to its answer, which must not grow with the
+// recording.
 func BenchmarkAnswer(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -82,8 +82,8 @@ func BenchmarkAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkOnce is BenchmarkAnswer for clients that say once what the recorded one did,
-// in its bytes or in others.
+// BenchmarkOnce is BenchmarkAnswer for clients that send each recorded message once, with the
+// same or other bytes.
 func BenchmarkOnce(b *testing.B) {
 	const n = 20_000
 	frames := calls(n)
@@ -112,7 +112,7 @@ func BenchmarkOnce(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is the memory of a script for each call, with its payloads.
+// BenchmarkMemory measures the memory of a script per call, including payloads.
 func BenchmarkMemory(b *testing.B) {
 	const n = 100_000
 	frames := calls(n)

@@ -17,28 +17,28 @@ import (
 type Builder struct {
 	s     *Script
 	keyer keyer
-	// behind is the last trigger that the next server message waits for, beforeEnd the one
-	// before the client's end.
+	// behind is the trigger that the next server message waits for, beforeEnd its value when
+	// the client's lane ended.
 	behind, beforeEnd uint32
 	seq               uint64 // of the last frame that made a trigger
-	// listens are the subscriptions by id, tasks the server requests for which the client
-	// created a task, by task.
+	// listens are the subscriptions by id. tasks are the server requests for which the client
+	// created a task, by task id.
 	listens, tasks map[string]uint32
 	// waiting are the unanswered requests, other than polls, of calls with several requests,
 	// by the first request of the call. gates are the last client answers among their steps.
 	waiting, gates map[uint32]uint32
-	// signal reports that a signal ended the server, left that its lane is over.
+	// signal reports that a signal ended the server, left that its lane ended.
 	signal, left bool
 	responses    map[string]*Response
 }
 
-// NewBuilder returns a Builder of a script whose sessions have the given options.
+// NewBuilder returns a Builder for a script whose sessions use the given options.
 func NewBuilder(opt Options) *Builder {
 	if opt.GateTimeout == 0 {
 		opt.GateTimeout = DefaultGateTimeout
 	}
 	s := &Script{
-		opt: opt, triggers: make([]trigger, 1), steps: make([]step, 1), shows: map[string]bool{}, strays: map[string]bool{},
+		opt: opt, triggers: make([]trigger, 1), steps: make([]step, 1), implied: map[string]bool{}, orphans: map[string]bool{},
 		index: index{map[Key][]uint32{}, map[string][]uint32{}}, eras: eras{by: map[uint32]string{}},
 	}
 	return &Builder{
@@ -50,10 +50,10 @@ func NewBuilder(opt Options) *Builder {
 // An Exchange is a recorded exchange of Streamable HTTP. The caller sets the exported fields.
 type Exchange struct {
 	Number uint64
-	// Method and Target are those of the request. Head has the fields of its head.
+	// Method, Target and Head are those of the request.
 	Method, Target string
 	Head           Head
-	// Page reports that it belongs to no session, Inbound that the server's messages come
+	// Page reports that it belongs to no session, Inbound that the server's messages are sent
 	// on another stream, as in HTTP+SSE.
 	Page, Inbound bool
 	Claim         Claim // of the first message of the request
@@ -65,12 +65,12 @@ type Exchange struct {
 
 const methodListen = "subscriptions/listen"
 
-// maxPageKey is the number of bytes of a body without a message that count in matching.
+// maxPageKey is the number of bytes of a body without a message that are used for matching.
 const maxPageKey = 4 << 10
 
-// Add adds the next frame of the session, which must be whole. The builder keeps no
-// reference to it. X is the exchange of the frame, nil where one stream carries everything
-// and for an exchange without a head.
+// Add adds the next frame of the session, which must be complete. The builder keeps no
+// reference to it. x is the exchange of the frame, nil if one stream carries everything or the
+// head of the exchange was not recorded.
 func (b *Builder) Add(e *session.Entry, x *Exchange) {
 	f, m := e.Frame, &e.Message
 	switch {
@@ -106,17 +106,17 @@ func (b *Builder) Add(e *session.Entry, x *Exchange) {
 	}
 }
 
-// An arriving is a message being added.
+// An arriving is a message that is being added.
 type arriving struct {
 	f    *tap.Frame
 	http *Exchange
 	m    *jsonrpc.Message
 	part *session.Part
-	// raw is the message, whole the event or the body that holds it.
+	// raw is the message, whole the event or the body that contains it.
 	raw, whole []byte
 	batch      *batch
 	line       bool // raw is a line, with its terminator
-	repeats    bool // the frame was sent once before
+	repeats    bool // the frame repeats an earlier one
 }
 
 // batch adds the messages of a batch one by one.
@@ -153,8 +153,8 @@ func (b *Builder) event(f *tap.Frame, e *tap.Event) {
 			b.s.end = b.trigger(trigger{at: f.At, ref: ref, kind: triggerEnd})
 		}
 	case e.Name == tap.EventEOF && e.Lane == tap.ToClient.String():
-		// A server that ends before the client does leaves on its own, unless a signal
-		// ended it. Events without a By come from connections, not from processes.
+		// A server whose lane ends before the client's ended the session, unless a signal
+		// killed it. Events without By come from connections, not from processes.
 		if b.s.end == 0 && !b.signal && !b.left {
 			b.hang(step{at: f.At, ref: ref, kind: stepLeave, abort: e.By == "" || e.Error != ""})
 		}
@@ -172,8 +172,8 @@ func (b *Builder) http(f *tap.Frame, e *tap.Event, x *Exchange) {
 	}
 	switch {
 	case e.Name == tap.EventRequest:
-		// A POST is triggered by its message. A head that became known late is not in
-		// order among the triggers any more.
+		// The trigger of a POST is its message. A head that became known late would be out
+		// of order among the triggers.
 		if x.Method != "POST" && f.Seq > b.seq {
 			b.bare(f, x)
 		}
@@ -205,7 +205,7 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 	})
 	b.s.triggers[x.carrier].carrier = x.carrier
 	if x.Method != "DELETE" {
-		b.behind = behind // nothing waits until a stream is opened
+		b.behind = behind // nothing waits for a stream to be opened
 	}
 	keys := bareKeys(x.Method, x.Target, x.Head.LastEventID, x.body)
 	if x.Page {
@@ -222,7 +222,7 @@ func (b *Builder) bare(f *tap.Frame, x *Exchange) {
 }
 
 // bareKeys returns the keys of a request without a message, strictest first: two with the
-// whole target, two with its path, two with neither.
+// whole target, two with only its path, two without either.
 func bareKeys(method, target, lastEvent string, body []byte) (keys []Key) {
 	path, _, _ := strings.Cut(target, "?")
 	for _, of := range []string{target, path, ""} {
@@ -233,11 +233,11 @@ func bareKeys(method, target, lastEvent string, body []byte) (keys []Key) {
 	return keys
 }
 
-// earlyKey returns the key of a message that the server refused before it had come: only
-// its length is known.
+// earlyKey returns the key of a message that the server refused before receiving it. Only its
+// length is known.
 func earlyKey(length int64) Key { return newKey('l', strconv.FormatInt(length, 10)) }
 
-// respond keeps the head of a response, one copy of equal ones. The recorded length of the
+// respond stores the head of a response. Equal heads share one copy. The recorded length of the
 // body matters only if the response was cut off.
 func (b *Builder) respond(x *Exchange) {
 	r, t := x.response, &b.s.triggers[x.carrier]
@@ -251,7 +251,7 @@ func (b *Builder) respond(x *Exchange) {
 	t.response = b.responses[name]
 }
 
-// data adds bytes of a response that are not a message: of a page, of an event without
+// data adds bytes of a response that are not a message: those of a page, of an event without
 // data, or of a message that was cut off.
 func (b *Builder) data(a *arriving) {
 	st := step{at: a.f.At, ref: session.Ref{Seq: a.f.Seq}, kind: stepData, raw: a.whole, form: a.f.Form}
@@ -263,7 +263,7 @@ func (b *Builder) data(a *arriving) {
 	}
 }
 
-// Refuse removes the request of an exchange, which the server refused for its head. Its
+// Refuse removes the request of an exchange that the server refused because of its head. Its
 // response is available as a [Refusal].
 func (b *Builder) Refuse(x *Exchange) {
 	for t := x.carrier; t != 0 && int(t) < len(b.s.triggers) && b.s.triggers[t].exchange == x.Number; t++ {
@@ -281,8 +281,8 @@ func (b *Builder) Refuse(x *Exchange) {
 	}
 }
 
-// lateIndex is the index of an event that became known late. It sorts after what was known
-// before, since triggers and steps are searched by number.
+// lateIndex is the index of an event that became known late. It sorts after everything known
+// earlier, because triggers and steps are found by binary search.
 const lateIndex = math.MaxUint16
 
 // trigger adds a trigger.
@@ -302,7 +302,7 @@ func (b *Builder) own(n uint32, st step) {
 	b.step(n, st, &t.first, &t.lastStep)
 }
 
-// hang adds a step that belongs to no call: it hangs on the last trigger.
+// hang adds a step that belongs to no call: it hangs off the last trigger.
 func (b *Builder) hang(st step) {
 	t := &b.s.triggers[b.behind]
 	b.step(b.behind, st, &t.hang, &t.lastHang)
@@ -324,20 +324,20 @@ func (b *Builder) step(t uint32, st step, first, last *uint32) {
 	*last = n
 }
 
-// current returns the request of the call of t to which the next message of the call
-// belongs: the one that waits for an answer, or else the last.
+// current returns the request to which the next message of t's call belongs: the one that
+// waits for an answer, or else the last.
 func (b *Builder) current(t uint32) uint32 {
 	root := b.s.triggers[t].call
 	if waiting := b.waiting[root]; waiting != 0 {
 		return waiting
 	}
-	if again := b.s.triggers[root].again; again != 0 {
-		return again
+	if last := b.s.triggers[root].lastInCall; last != 0 {
+		return last
 	}
 	return root
 }
 
-// carrier returns the trigger among whose steps the answer to t is.
+// carrier returns the trigger whose steps include the answer to t.
 func (b *Builder) carrier(t uint32) uint32 {
 	if carrier := b.s.triggers[t].carrier; carrier != 0 {
 		return carrier

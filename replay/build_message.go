@@ -36,8 +36,8 @@ func (b *Builder) client(x *arriving) {
 	}
 }
 
-// invalidKey returns the key of a frame that is not a message. A blank line has none: peers
-// ignore it.
+// invalidKey returns the key of a frame that is not a message. A blank line has none, because
+// peers ignore it.
 func invalidKey(raw []byte) (Key, bool) {
 	raw = bytes.TrimSpace(raw)
 	return newKey('x', string(raw)), len(raw) > 0
@@ -57,9 +57,9 @@ func (b *Builder) request(x *arriving, t trigger) {
 	}
 	b.s.triggers[n].call = n
 	if root != 0 {
-		b.again(n, root, x.m.Method)
+		b.link(n, root, x.m.Method)
 	}
-	if id := word(x.m.ID); t.listens && id != "" {
+	if id := canonical(x.m.ID); t.listens && id != "" {
 		b.listens[id] = n
 	}
 	b.s.eras.asked(n, x.m.Method, &k)
@@ -70,12 +70,12 @@ func (b *Builder) request(x *arriving, t trigger) {
 	b.s.index.addRequest(b.s.opt.Match, &k, variant, n)
 }
 
-// again links a further request of a call to its first.
-func (b *Builder) again(n, root uint32, method string) {
+// link links a further request of a call to its first.
+func (b *Builder) link(n, root uint32, method string) {
 	first := &b.s.triggers[root]
 	before := root
-	if first.again != 0 {
-		before = first.again
+	if first.lastInCall != 0 {
+		before = first.lastInCall
 	}
 	b.s.triggers[n].call = root
 	if method == "tasks/get" {
@@ -83,12 +83,12 @@ func (b *Builder) again(n, root uint32, method string) {
 	} else {
 		b.waiting[root] = n
 	}
-	first.again = n
+	first.lastInCall = n
 }
 
-// poll records what must precede a poll of a task, apart from other polls: whatever else
-// the client did for the call. Otherwise a client that polls faster than the recorded one
-// would see the task end too early.
+// poll records what must precede a poll of a task: everything that the client did for the call
+// except other polls. Otherwise a client that polls faster than the recorded one would see the
+// task end too early.
 func (b *Builder) poll(n, before uint32) {
 	t := &b.s.triggers[n]
 	t.poll, t.needs = true, before
@@ -124,11 +124,11 @@ func (b *Builder) notification(x *arriving, t trigger) {
 func (b *Builder) answer(x *arriving, t trigger) {
 	asked := b.s.findStep(x.part.Request)
 	if x.part.Role == session.RoleRepeat || x.part.Role == session.RoleOrphan {
-		asked = 0 // no live client can be made to send it
+		asked = 0 // a live client cannot be made to send it
 	}
 	t.kind, t.answer = triggerAnswer, asked
 	if asked == 0 {
-		b.s.strays[word(x.m.ID)] = true
+		b.s.orphans[canonical(x.m.ID)] = true
 		if x.http != nil { // the server may have refused it
 			b.s.index.add(orphan(x.m), b.trigger(t))
 		}
@@ -136,35 +136,35 @@ func (b *Builder) answer(x *arriving, t trigger) {
 	}
 	n := b.trigger(t)
 	question := &b.s.steps[asked]
-	question.answer, question.said = n, answerKey(x.m)
+	question.answer, question.answerKey = n, answerKey(x.m)
 	if task, ok := clientTask(x.m.Result); ok {
-		b.tasks[word(task)] = asked
+		b.tasks[canonical(task)] = asked
 	}
 	if question.call == 0 {
 		return
 	}
 	owner := b.current(question.call)
 	b.own(b.carrier(owner), step{at: t.at, ref: t.ref, kind: stepAnswer, about: asked, call: owner})
-	if o := &b.s.triggers[owner]; o.call != owner || o.again != 0 {
+	if o := &b.s.triggers[owner]; o.call != owner || o.lastInCall != 0 {
 		b.gates[owner] = n
 	}
 }
 
-// clientTask returns the id of the task that an answer of the client creates
+// clientTask returns the id of the task that a client's answer creates
 // (2025-11-25 basic/utilities/tasks).
 func clientTask(result []byte) ([]byte, bool) {
 	id := jsonrpc.Value(result).Get("task", "taskId")
 	return id, id.Class() == '"'
 }
 
-// server adds a server message: a step of the exchange on which it came, or else of the
-// call to which it belongs, or of none.
+// server adds a server message as a step of the exchange on which it came, or else of its call,
+// or of neither.
 func (b *Builder) server(x *arriving) {
 	if x.f.Truncated {
 		return
 	}
 	if end := b.s.end; end != 0 && x.f.At-x.f.Took <= b.s.triggers[end].at {
-		// A line without a terminator is numbered at the end of its lane, but came before.
+		// A line without a terminator is numbered at the end of its lane but came earlier.
 		defer func(behind uint32) { b.behind = behind }(b.behind)
 		b.behind = b.beforeEnd
 	}
@@ -188,7 +188,7 @@ func (b *Builder) server(x *arriving) {
 	case jsonrpc.Notification:
 		st.notice = true
 		if shown := capabilityOf[x.m.Method]; shown != "" {
-			b.s.shows[shown] = true
+			b.s.implied[shown] = true
 		}
 		b.editNotification(x, &st)
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
@@ -214,7 +214,7 @@ func (b *Builder) server(x *arriving) {
 	b.own(owner, st)
 }
 
-// owner returns the request whose own step a message is.
+// owner returns the request to whose steps a message belongs.
 func (b *Builder) owner(x *arriving) (uint32, bool) {
 	p := x.part
 	switch {
@@ -227,8 +227,8 @@ func (b *Builder) owner(x *arriving) (uint32, bool) {
 	return b.ownerOf(p.Call)
 }
 
-// ownerOf returns the request to which a message of a call belongs. The call is the
-// client's, or the server's within one of the client's.
+// ownerOf returns the request to which a message of a call belongs. The call was made by the
+// client, or by the server within a call of the client.
 func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
 	if call == (session.Ref{}) {
 		return 0, false
@@ -242,7 +242,7 @@ func (b *Builder) ownerOf(call session.Ref) (uint32, bool) {
 	return 0, false
 }
 
-// The values of a message that may have to be replaced.
+// The values of a message that may need to be replaced.
 var (
 	nameID           = []string{"id"}
 	nameTask         = []string{"params", "taskId"}
@@ -258,21 +258,22 @@ func (st *step) edit(kind editKind, names []string, about uint32) {
 	st.edits = append(st.edits, edit{kind, about, names})
 }
 
-// editAnswer replaces the id and, in the result of a subscription, the id of that.
+// editAnswer replaces the id and, in the result of a subscription, the subscription id.
 func (b *Builder) editAnswer(x *arriving, st *step) {
 	if id := Value(x.raw, nameID...); id != nil && id[0] != 'n' {
 		st.edit(editID, nameID, st.call)
 	}
-	if len(b.listens) > 0 && b.listens[word(Value(x.raw, nameSubscribed...))] == st.call {
+	if len(b.listens) > 0 && b.listens[canonical(Value(x.raw, nameSubscribed...))] == st.call {
 		st.edit(editID, nameSubscribed, st.call)
 	}
 }
 
-// editRequest replaces the id of a server request, and the client's task that it asks about.
+// editRequest replaces the id of a server request, and the id of the client's task that it
+// refers to.
 func (b *Builder) editRequest(x *arriving, st *step) {
 	if id := Value(x.raw, nameID...); id != nil {
 		st.edit(editOwn, nameID, 0)
-		// Ids that a session makes must not clash with recorded ones.
+		// Ids that a session generates must not clash with recorded ones.
 		digits := bytes.Trim(id, `"`)
 		digits = digits[bytes.LastIndexByte(digits, '-')+1:]
 		if n, err := strconv.ParseInt(string(digits), 10, 62); err == nil && n >= b.s.nextID {
@@ -281,7 +282,7 @@ func (b *Builder) editRequest(x *arriving, st *step) {
 	}
 	switch x.m.Method {
 	case "tasks/get", "tasks/result", "tasks/cancel":
-		if asked := b.tasks[word(Value(x.raw, nameTask...))]; asked != 0 {
+		if asked := b.tasks[canonical(Value(x.raw, nameTask...))]; asked != 0 {
 			st.edit(editTask, nameTask, asked)
 		}
 	}
@@ -296,7 +297,7 @@ func (b *Builder) editNotification(x *arriving, st *step) {
 		if token := Value(x.raw, nameToken...); token != nil && t != 0 {
 			st.edit(editToken, nameToken, b.tokenOf(t, token))
 		}
-	case "progress": // of the 002 dialect, by the id
+	case "progress": // of the 002 dialect, which uses the id
 		if t != 0 && Value(x.raw, nameParamsID...) != nil {
 			st.edit(editID, nameParamsID, t)
 		}
@@ -307,25 +308,25 @@ func (b *Builder) editNotification(x *arriving, st *step) {
 		}
 		if asked := b.s.findStep(x.part.Call); asked != 0 {
 			st.edit(editAsked, nameRequestID, asked)
-		} else if t := b.listens[word(id)]; t != 0 {
+		} else if t := b.listens[canonical(id)]; t != 0 {
 			st.edit(editID, nameRequestID, t)
 		}
 	default:
 		if len(b.listens) == 0 {
 			return
 		}
-		if t := b.listens[word(Value(x.raw, nameSubscription...))]; t != 0 {
+		if t := b.listens[canonical(Value(x.raw, nameSubscription...))]; t != 0 {
 			st.edit(editID, nameSubscription, t)
 		}
 	}
 }
 
-// tokenOf returns the request of a call that has a progress token: the one that waits, the
-// first or the last, or else the first.
+// tokenOf returns the request of a call that has a progress token: the waiting one, the first or
+// the last, whichever matches first; otherwise the first.
 func (b *Builder) tokenOf(t uint32, token []byte) uint32 {
 	root := b.s.triggers[t].call
-	for _, t := range []uint32{b.current(t), root, b.s.triggers[root].again} {
-		if t != 0 && word(Value(b.s.triggers[t].raw, "params", "_meta", "progressToken")) == word(token) {
+	for _, t := range []uint32{b.current(t), root, b.s.triggers[root].lastInCall} {
+		if t != 0 && canonical(Value(b.s.triggers[t].raw, "params", "_meta", "progressToken")) == canonical(token) {
 			return t
 		}
 	}

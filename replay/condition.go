@@ -13,23 +13,23 @@ import (
 )
 
 // A Condition is a set of reasons in the head of an HTTP request for which a server may
-// refuse it, whatever the message asks for.
+// refuse the request, whatever its message is.
 type Condition uint16
 
 // The conditions, in the order in which they are checked.
 const (
 	ForeignHost   Condition = 1 << iota // Host is not a name of the server
-	ForeignOrigin                       // Origin is another site
+	ForeignOrigin                       // Origin is another website
 	NoCredentials                       // there is no Authorization
 	OverSession                         // the session has ended or never began
 	NoSession                           // there is no Mcp-Session-Id
 	WrongVersion                        // MCP-Protocol-Version is unknown or differs from the body
 	WrongMethod                         // Mcp-Method is missing or differs from the body
 	WrongName                           // Mcp-Name is missing or differs from the body
-	WrongAccept                         // Accept lacks a form of a response
+	WrongAccept                         // Accept lacks a media type of responses
 )
 
-// All yields the conditions of a set, in order.
+// All yields the conditions of the set, in order.
 func (c Condition) All(yield func(Condition) bool) {
 	for ; c != 0; c &= c - 1 {
 		if !yield(c & -c) {
@@ -38,7 +38,7 @@ func (c Condition) All(yield func(Condition) bool) {
 	}
 }
 
-// A Head has the header fields of a request that affect its response.
+// A Head has the header fields of a request that may affect its response.
 type Head struct {
 	Host, Origin, Session, Version, Method, Name, LastEventID, Accept, Credentials string
 	HasOrigin                                                                      bool
@@ -81,8 +81,8 @@ func ReadHead(fields [][2]string) (h Head) {
 	return h
 }
 
-// DecodeField decodes the value of a header field, which is in base64 if it cannot be sent as
-// it is (2026-07-28 basic/transports#value-encoding).
+// DecodeField decodes the value of a header field, which is base64-encoded if it cannot be sent
+// as it is (2026-07-28 basic/transports#value-encoding).
 func DecodeField(value string) string {
 	if inner, ok := strings.CutPrefix(value, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
 		if b, err := base64.StdEncoding.DecodeString(inner[:len(inner)-2]); err == nil {
@@ -107,8 +107,8 @@ func (h *Head) Accepts(media string) bool {
 	return false
 }
 
-// Conditions returns the conditions that the head and the first message of a request show.
-// Host and origin report whether those name the server.
+// Conditions returns the conditions that apply to a request with the head and the first message
+// c. host and origin report whether Host and Origin name the server.
 func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 	if !host {
 		all |= ForeignHost
@@ -147,7 +147,7 @@ func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 var legacyVersions = []jsonrpc.Revision{jsonrpc.Rev20241105, jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20251125}
 
 // Variant describes what may make a server answer equal messages differently: what the head
-// says beside the message, and what the message lacks. It is "" for nothing.
+// contains in addition to the message, and what the message lacks. It is "" if there is nothing.
 func (h *Head) Variant(c *Claim) string {
 	if !h.Modern() && !c.Modern {
 		return ""
@@ -172,7 +172,7 @@ func (h *Head) Variant(c *Claim) string {
 }
 
 // Blame returns the condition for which an exchange was refused with a status, 0 if the
-// message was the reason. Over reports that its session has ended or never began, nameless
+// message was the reason. over reports that its session has ended or never began, nameless
 // that the session needs no id.
 func (x *Exchange) Blame(status int, all Condition, over, nameless bool) Condition {
 	legacy := !x.Claim.Modern && !x.Head.Modern()
@@ -213,32 +213,33 @@ func ReadResponse(e *tap.Event) Response {
 	return r
 }
 
-// passing are the header fields of a response that belong to one body, session or connection.
+// passing are the header fields of a response that are specific to a body, a session or a
+// connection.
 var passing = map[string]bool{
 	"proxy-connection": true, "te": true, "trailer": true, "transfer-encoding": true,
 	"upgrade": true, "content-length": true, "content-encoding": true, "date": true, "mcp-session-id": true,
 	"sec-websocket-accept": true,
 }
 
-// A Claim is what a client message says that the header of its HTTP request repeats
-// (2026-07-28 basic/transports#standard-request-headers), and the client that sends it.
+// A Claim is what the header of an HTTP request repeats from its message
+// (2026-07-28 basic/transports#standard-request-headers), and the client that sent it.
 type Claim struct {
-	// Kind and Method are the message's.
+	// Kind and Method are those of the message.
 	Kind   jsonrpc.Kind
 	Method string
 	// ID is the id of a request in JSON, nil for none.
 	ID []byte
-	// Modern reports that the message names its own version, which is Version. For an
-	// initialize Version is the requested one.
+	// Modern reports that the message names its own protocol version. Version is that version,
+	// or the one that an initialize requests.
 	Modern  bool
 	Version string
-	// Incomplete reports that it names its own version but not the client's capabilities, as
-	// it must.
+	// Incomplete reports that the message names its own version but lacks the client's
+	// capabilities, which it must have.
 	Incomplete bool
 	// Client is the client's clientInfo in JSON, nil for none.
 	Client []byte
-	// Name is the tool, prompt, resource or task that it is about. HasName reports that its
-	// method has one.
+	// Name is the tool, prompt, resource or task that the message refers to. HasName reports
+	// that it has one.
 	Name    string
 	HasName bool
 }
@@ -267,7 +268,7 @@ func ReadClaim(m *jsonrpc.Message) Claim {
 	return c
 }
 
-// nameOf are the params that Mcp-Name repeats, by method.
+// nameOf has the member of params that Mcp-Name repeats, by method.
 var nameOf = map[string]string{
 	"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
 	"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// corpus returns the recorded sessions that are played, by name.
+// corpus returns the recorded sessions to play, by name.
 func corpus(tb testing.TB) map[string][]tap.Frame {
 	tb.Helper()
 	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*.txtar"))
@@ -43,7 +43,7 @@ func parse(tb testing.TB, data string) []tap.Frame {
 	return frames
 }
 
-// script makes a script of frames.
+// script builds a script from frames.
 func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	tb.Helper()
 	b := NewBuilder(opt)
@@ -54,7 +54,7 @@ func script(tb testing.TB, frames []tap.Frame, opt Options) *Script {
 	return b.Script()
 }
 
-// A player is a client of a session, on a clock of its own.
+// A player is a client of a session, with its own clock.
 type player struct {
 	tb    testing.TB
 	s     *Session
@@ -62,11 +62,11 @@ type player struct {
 	out   []Output
 	at    []time.Duration
 	notes []Note
-	// stood is how long the session's clock has stood still, nil for never.
+	// stood is how long the session's clock has been stopped, nil for never.
 	stood func() time.Duration
 }
 
-// clock is the time that the session gets.
+// clock returns the time to pass to the session.
 func (p *player) clock() time.Duration {
 	if p.stood == nil {
 		return p.now
@@ -74,7 +74,7 @@ func (p *player) clock() time.Duration {
 	return p.now + p.stood()
 }
 
-// due is when something is due, on the session's own clock.
+// due returns when something is due, on the player's clock.
 func (p *player) due() (time.Duration, bool) {
 	due, ok := p.s.Due()
 	return due - p.clock() + p.now, ok
@@ -87,7 +87,7 @@ func newPlayer(tb testing.TB, s *Script) *player {
 	return p
 }
 
-// drain takes everything that is to be written now.
+// drain reads all output that is due now.
 func (p *player) drain() {
 	p.tb.Helper()
 	for range 100_000 {
@@ -99,7 +99,7 @@ func (p *player) drain() {
 		p.out = append(p.out, out)
 		p.at = append(p.at, p.now)
 	}
-	p.tb.Fatal("it never stops")
+	p.tb.Fatal("the session never ends")
 }
 
 func (p *player) send(raw []byte) {
@@ -107,7 +107,7 @@ func (p *player) send(raw []byte) {
 	p.drain()
 }
 
-// until lets time pass to a moment.
+// until advances the clock to a point in time.
 func (p *player) until(t time.Duration) {
 	p.tb.Helper()
 	for {
@@ -118,14 +118,14 @@ func (p *player) until(t time.Duration) {
 		p.now = max(p.now, due)
 		before := len(p.out) + len(p.notes)
 		p.drain()
-		if again, ok := p.due(); ok && again <= p.now && len(p.out)+len(p.notes) == before {
-			p.tb.Fatalf("due at %v, and nothing happens", again)
+		if next, ok := p.due(); ok && next <= p.now && len(p.out)+len(p.notes) == before {
+			p.tb.Fatalf("due at %v, but nothing happens", next)
 		}
 	}
 	p.now = max(p.now, t)
 }
 
-// have lets time pass until n messages have been written.
+// have advances the clock until n messages have been written.
 func (p *player) have(n int) {
 	p.tb.Helper()
 	for len(p.out) < n {
@@ -137,11 +137,11 @@ func (p *player) have(n int) {
 	}
 }
 
-// A mapper gives a client's ids and tokens other values, of the same type.
+// A mapper replaces a client's ids and tokens by other values of the same type.
 type mapper struct {
 	on bool
-	// ids are those of the client's requests, tokens their tokens, listens the ids
-	// of subscriptions, as words.
+	// ids are those of the client's requests, tokens their progress tokens, listens the ids of
+	// subscriptions, all in canonical form.
 	ids, tokens, listens map[string]bool
 }
 
@@ -209,10 +209,10 @@ func at(v any, names ...string) any {
 
 func idText(v any) string {
 	b, _ := json.Marshal(v)
-	return word(b)
+	return canonical(b)
 }
 
-// other is another value of the same type.
+// other returns another value of the same type.
 func other(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -247,7 +247,7 @@ func (x *mapper) client(tb testing.TB, raw []byte) []byte {
 	return encodeJSON(tb, v)
 }
 
-// params replaces what both sides name a request or a token with.
+// params replaces the values with which both sides refer to a request or a token.
 func (x *mapper) params(m, params map[string]any, client bool) {
 	switch m["method"] {
 	case "notifications/cancelled":
@@ -264,7 +264,7 @@ func (x *mapper) params(m, params map[string]any, client bool) {
 	}
 }
 
-// server makes what the client is to get of what the recorded one got.
+// server returns what the live client must get instead of a message that the recorded one got.
 func (x *mapper) server(tb testing.TB, raw []byte) []byte {
 	var v any
 	if !x.on || decodeJSON(raw, &v) != nil {
@@ -288,7 +288,7 @@ func (x *mapper) server(tb testing.TB, raw []byte) []byte {
 	return encodeJSON(tb, v)
 }
 
-// same compares two messages by value where they cannot be equal byte for byte.
+// same compares two messages, by value if they cannot be equal byte for byte.
 func same(tb testing.TB, exact bool, got, want []byte) bool {
 	if exact || bytes.Equal(got, want) {
 		return bytes.Equal(got, want)
@@ -300,9 +300,9 @@ func same(tb testing.TB, exact bool, got, want []byte) bool {
 	return bytes.Equal(encodeJSON(tb, a), encodeJSON(tb, b))
 }
 
-// replayAll plays the client half of a recording in step with the server half:
-// each message of the client's comes when all has been written that had come from
-// the server before, or at its time.
+// replayAll plays the client half of a recording in step with the server half: each client
+// message is sent when everything that the server had sent before it has been written, or at its
+// recorded time.
 func replayAll(tb testing.TB, frames []tap.Frame, opt Options, mapped, timed bool) *player {
 	tb.Helper()
 	p := newPlayer(tb, script(tb, frames, opt))
@@ -333,8 +333,8 @@ func replayAll(tb testing.TB, frames []tap.Frame, opt Options, mapped, timed boo
 	return p
 }
 
-// The recorded client half gets the recorded server half, byte for byte, whatever
-// the pace; with other ids and tokens it gets the same with those.
+// The recorded client half gets the recorded server half, byte for byte, at any pace. With other
+// ids and tokens it gets the same with these ids and tokens.
 func TestHealthySessions(t *testing.T) {
 	for name, frames := range corpus(t) {
 		if strings.HasSuffix(name, "-broken") {
@@ -365,7 +365,7 @@ func checkHalf(t *testing.T, p *player, frames []tap.Frame, mapped bool) {
 		}
 		want := x.server(t, frames[i].Raw)
 		if n >= len(out) {
-			t.Fatalf("nothing for frame %d: %s", frames[i].Seq, want)
+			t.Fatalf("no output for frame %d: %s", frames[i].Seq, want)
 		}
 		if !same(t, !mapped, out[n].Raw, want) {
 			t.Fatalf("message %d: got %s\nwant frame %d: %s", n, out[n].Raw, frames[i].Seq, want)
@@ -373,7 +373,7 @@ func checkHalf(t *testing.T, p *player, frames []tap.Frame, mapped bool) {
 		n++
 	}
 	for _, o := range out[n:] {
-		t.Errorf("too much: %s", o.Raw)
+		t.Errorf("surplus output: %s", o.Raw)
 	}
 	for _, note := range p.notes {
 		if note.Kind.Deviates() {

@@ -10,18 +10,18 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxVersions is the number of versions kept of a recording.
+// maxVersions is the maximum number of versions kept of a recording.
 const maxVersions = 32
 
 // eras are the eras and versions of a recording.
 type eras struct {
-	// legacy reports a request for a handshake, modern a request other than server/discover
-	// that names its own version.
+	// legacy reports that there is an initialize request, modern that there is a request other
+	// than server/discover that names its own version.
 	legacy, modern bool
-	// requested are the versions that such requests named, served those of them that the
-	// server did not refuse.
+	// requested are the versions that requests named, served those that the server did not
+	// refuse.
 	requested, served []string
-	can               capabilities      // what the recorded client could be asked
+	can               capabilities      // those of the recorded client
 	by                map[uint32]string // the versions of unanswered modern requests
 }
 
@@ -50,7 +50,7 @@ func (e *eras) answered(t uint32, m *jsonrpc.Message) {
 	}
 }
 
-// opens reports whether there is a request with which a client of an era opens a session.
+// opens reports whether there is a request with which a client of the era opens a session.
 func (e *eras) opens(modern bool) bool {
 	if modern {
 		return e.modern || len(e.served) > 0
@@ -80,7 +80,7 @@ const (
 	codeVersion   = "-32022"
 )
 
-// A capabilities is a set of what a client can be asked.
+// A capabilities is a set of client capabilities.
 type capabilities uint8
 
 const (
@@ -91,13 +91,13 @@ const (
 	canAnything = canSampling | canElicitation | canRoots
 )
 
-// capabilityFor are the capabilities that a client must have declared to be sent a request
-// (client/sampling, client/elicitation, client/roots).
+// capabilityFor has, by the method of a server request, the capability that the client must have
+// declared (client/sampling, client/elicitation, client/roots).
 var capabilityFor = map[string]capabilities{
 	"sampling/createMessage": canSampling, "elicitation/create": canElicitation, "roots/list": canRoots,
 }
 
-// capabilityOf are the server capabilities that notifications imply.
+// capabilityOf has the server capability that a notification implies.
 var capabilityOf = map[string]string{
 	"notifications/tools/list_changed":     "tools.listChanged",
 	"notifications/prompts/list_changed":   "prompts.listChanged",
@@ -117,7 +117,7 @@ func readCapabilities(raw []byte) (c capabilities) {
 	return c
 }
 
-// firstMember returns the first of some members that is present.
+// firstMember returns the first of the named members that is present.
 func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 	for _, name := range names {
 		if v = object.Get(name); v != nil {
@@ -127,18 +127,18 @@ func firstMember(object jsonrpc.Value, names ...string) (v jsonrpc.Value) {
 	return v
 }
 
-// requestedVersion returns the version that an initialize asks for.
+// requestedVersion returns the version that an initialize requests.
 func requestedVersion(m *jsonrpc.Message) string {
 	return firstMember(m.Params, "protocolVersion", "mcpVersion").Decoded()
 }
 
-// invent answers a request that was not recorded and needs no recording. It reports whether
-// it did.
-func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
+// generate answers a request that was not recorded if the answer needs no recording. It reports
+// whether it did.
+func (s *Session) generate(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	answer := "{}"
 	switch m.Method {
 	case "ping":
-		s.say(stream, m.ID, "result", []byte(answer))
+		s.respond(stream, m.ID, "result", []byte(answer))
 		return true
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":
 		if k.modern || !s.script.eras.legacy && s.script.eras.modern {
@@ -157,16 +157,16 @@ func (s *Session) invent(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	}
 	s.note(Note{Kind: NoteGenerated, Method: m.Method, Subject: jsonrpc.Subject(*m),
 		Text: m.Method + " is not in the recording; it got " + answer})
-	s.say(stream, m.ID, "result", []byte(answer))
+	s.respond(stream, m.ID, "result", []byte(answer))
 	return true
 }
 
-// discover answers server/discover (2026-07-28 server/discover). For a legacy recording that
-// is the error that makes a client send initialize.
+// discover answers server/discover (2026-07-28 server/discover). For a legacy recording the
+// answer is the error that makes a client send initialize.
 func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 	n := Note{Kind: NoteGenerated, Method: m.Method}
 	if !s.script.eras.modern {
-		n.Text = "server/discover is not in the recording, which is of the era with a handshake; it was refused"
+		n.Text = "server/discover is not in the recording, which has a handshake; it was refused"
 		s.note(n)
 		s.fail(stream, m.ID, codeNoMethod, "Method not found: server/discover", nil)
 		return
@@ -181,11 +181,11 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 		result["_meta"] = map[string]any{jsonrpc.MetaPrefix + "serverInfo": map[string]string{"name": server.Name, "version": server.Version}}
 	}
 	value, _ := json.Marshal(result) // strings and numbers cannot fail
-	s.say(stream, m.ID, "result", value)
+	s.respond(stream, m.ID, "result", value)
 }
 
-// offers returns the capabilities that the recorded server shows by its answers and
-// notifications.
+// offers returns the capabilities that the answers and notifications of the recorded server
+// imply.
 func (s *Script) offers() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	offer := func(name, feature string) {
@@ -208,15 +208,15 @@ func (s *Script) offers() map[string]map[string]bool {
 			offer("completions", "")
 		}
 	}
-	for shown := range s.shows {
+	for shown := range s.implied {
 		name, feature, _ := strings.Cut(shown, ".")
 		offer(name, feature)
 	}
 	return all
 }
 
-// refuseVersion refuses a request in a version that was not recorded, and an initialize if
-// the recorded server needed none (2026-07-28 basic/versioning). It reports whether it did.
+// refuseVersion refuses a request in a version that was not recorded, and an initialize if the
+// recorded client sent none (2026-07-28 basic/versioning). It reports whether it did.
 func (s *Session) refuseVersion(stream Stream, m *jsonrpc.Message, k *keyed) bool {
 	e := &s.script.eras
 	requested := k.version

@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Fault is something that goes wrong on purpose.
+// A Fault is an injected failure.
 type Fault struct {
 	Kind FaultKind
 	// Delay is how much later the answer comes (FaultDelay).
@@ -23,17 +23,17 @@ type Fault struct {
 	// Code is the code of the error that replaces the answer (FaultError), or the HTTP
 	// status (FaultStatus).
 	Code int
-	// Method and Name select the requests whose answers are concerned: the method, and the
-	// tool, prompt, resource or task, each with * for any characters; "" selects all. The
+	// Method and Name select the requests whose answers are affected: the method, and the
+	// tool, prompt, resource or task. In both, * matches any characters, and "" matches all. The
 	// method can also be that of a server message, such as notifications/progress.
 	Method, Name string
-	// Nth selects the n-th of these answers in a session, Every each n-th, Chance any with
-	// that probability. Without them it is every one.
+	// Nth selects the n-th of these answers in a session, Every each n-th, and Chance each with
+	// that probability. If none is set, all are selected.
 	Nth, Every uint64
 	Chance     float64
 }
 
-// A FaultKind is what goes wrong.
+// A FaultKind is the kind of a [Fault].
 type FaultKind uint8
 
 const (
@@ -58,11 +58,11 @@ func FaultNames() []string { return slices.Clone(faultNames[:]) }
 // malformed, error, disconnect or status.
 func (k FaultKind) String() string { return nameOfKind(faultNames[:], "fault", uint8(k)) }
 
-// defaultFaultCode is the JSON-RPC code of an internal error.
+// defaultFaultCode is the JSON-RPC error code for internal errors.
 const defaultFaultCode = -32603
 
-// ParseFault parses a fault: its kind, then in any order METHOD:NAME and what selects among
-// the answers, such as
+// ParseFault parses a fault: its kind, followed in any order by METHOD:NAME and the options that
+// select among the answers, such as
 //
 //	delay=2s tools/call:forecast
 //	error=-32000 tools/call:* n=2
@@ -88,8 +88,8 @@ func ParseFault(s string) (f Fault, err error) {
 	return f, nil
 }
 
-// asked reports whether a client may send requests with a method: it is unknown, or known as
-// that of a client request.
+// asked reports whether a client may send requests with a method: the method is unknown, or
+// known to be that of a client request.
 func asked(method string) bool {
 	m, known := jsonrpc.LookupMethod(method)
 	return !strings.HasPrefix(method, "notifications/") && (!known || m.Client != 0 && m.Kind == jsonrpc.Request)
@@ -117,7 +117,7 @@ func (f *Fault) kind(w string) (err error) {
 		}
 	case f.Kind == FaultStatus:
 		if f.Code, err = strconv.Atoi(value); err != nil || f.Code < 400 || f.Code > 599 {
-			return errors.New("status needs one of HTTP from 400 to 599, such as status=503")
+			return errors.New("status needs an HTTP status from 400 to 599, such as status=503")
 		}
 	case given:
 		return fmt.Errorf("%s takes no value", name)
@@ -125,12 +125,12 @@ func (f *Fault) kind(w string) (err error) {
 	return nil
 }
 
-// word parses one of the others.
+// word parses any later word.
 func (f *Fault) word(w string) (err error) {
 	key, value, given := strings.Cut(w, "=")
 	switch {
 	case key == "n" && f.Nth > 0, key == "every" && f.Every > 0, key == "p" && f.Chance > 0:
-		return fmt.Errorf("%q comes after another %s (write one)", w, key)
+		return fmt.Errorf("%q repeats %s (want only one)", w, key)
 	case given && key == "n":
 		f.Nth, err = strconv.ParseUint(value, 10, 63)
 	case given && key == "every":
@@ -143,10 +143,10 @@ func (f *Fault) word(w string) (err error) {
 		f.Method, f.Name, _ = strings.Cut(w, ":")
 		return nil
 	default:
-		return fmt.Errorf("%q is one word too many (want METHOD:NAME, n=2, every=5 or p=0.1)", w)
+		return fmt.Errorf("%q is an unexpected word (want METHOD:NAME, n=2, every=5 or p=0.1)", w)
 	}
 	if err != nil || f.Chance == 0 && f.Nth == 0 && f.Every == 0 {
-		return fmt.Errorf("%q makes no sense (want a number from 1, such as n=2 or every=5, or a chance, such as p=0.1)", w)
+		return fmt.Errorf("%q is invalid (want a number from 1, such as n=2 or every=5, or a chance, such as p=0.1)", w)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func glob(pattern, s string) bool {
 	return regexp.MustCompile("(?s)^" + pattern + "$").MatchString(s)
 }
 
-// chances are the faults of one session: how often each applied, whether it struck, and a
+// chances are the faults of one session: how many times each applied, whether it struck, and a
 // source of random numbers.
 type chances struct {
 	faults  []Fault
@@ -210,9 +210,10 @@ func newChances(opt *Options) chances {
 }
 
 // pick returns the first fault that strikes among those that apply to an answer, or to a
-// message that is not an answer, nil for none. With refuses it is one that refuses the request
-// before anything is played. Each of those counts and draws even if another strikes first, so
-// that adding a fault does not change when the others strike.
+// message that is not an answer, nil for none. If refuses is set, it considers only faults that
+// refuse the request before anything is played, otherwise only the others. Each fault that
+// applies counts and draws a number even if another strikes first, so that adding a fault does
+// not change when the others strike.
 func (c *chances) pick(method, name string, answer, refuses bool) (found *Fault) {
 	for i := range c.faults {
 		f := &c.faults[i]
@@ -239,11 +240,11 @@ func (s *Session) Struck() []bool { return slices.Clone(s.chances.struck) }
 // holdMost is how long FaultReorder holds back an answer until something else is written.
 const holdMost = 100 * time.Millisecond
 
-// strikes picks the fault for a step and applies it if it prevents the step. It reports
-// whether the step is to be written now.
+// strikes picks the fault for a step, and applies it if it prevents or delays the step. It
+// reports whether the step is to be written now.
 func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	if r.delayed {
-		return true // this was its fault
+		return true // the fault has been applied
 	}
 	method, name := r.method, r.name
 	if !st.final {
@@ -254,9 +255,9 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	if r.fault = f; f == nil {
 		return true
 	}
-	s.faulty(r, out.Frame, f)
+	s.noteFault(r, out.Frame, f)
 	if st.request && (f.Kind == FaultDrop || f.Kind == FaultTruncate || f.Kind == FaultMalformed) {
-		r.waived = max(r.waived, st.answer) // which will not come
+		r.waived = max(r.waived, st.answer) // the answer will not come
 	}
 	switch f.Kind {
 	case FaultDelay:
@@ -278,8 +279,8 @@ func (s *Session) strikes(r *reply, st *step, out *Output) bool {
 	return true
 }
 
-// faulty notes that a fault strikes.
-func (s *Session) faulty(r *reply, frame session.Ref, f *Fault) {
+// noteFault notes that a fault struck.
+func (s *Session) noteFault(r *reply, frame session.Ref, f *Fault) {
 	s.note(Note{Kind: NoteFault, Live: r.live, Method: r.method, Frame: frame, Text: fmt.Sprintf("frame %d: %v", frame.Seq, f)})
 }
 
@@ -303,18 +304,18 @@ func (s *Session) spoil(r *reply, st *step, out *Output, target *reply) bool {
 		out.Raw = cut(out.Raw, len(bytes.TrimSpace(out.Raw))-1)
 		s.questions.forget(r.step)
 	case FaultError:
-		out.Raw, out.Line, out.Whole = ownAnswer(r.id, "error", onPurpose(f.Code)), true, nil
+		out.Raw, out.Line, out.Whole = ownAnswer(r.id, "error", injectedError(f.Code)), true, nil
 	}
 	return true
 }
 
-// onPurpose returns the error that replaces an answer.
-func onPurpose(code int) []byte {
+// injectedError returns the error that replaces an answer.
+func injectedError(code int) []byte {
 	return []byte(`{"code":` + strconv.Itoa(code) + `,"message":"mcptap mock: injected error"}`)
 }
 
-// refuses refuses a request with FaultStatus, and reports whether it does. Where one stream
-// carries everything the answer is an error.
+// refuses refuses a request if FaultStatus strikes, and reports whether it did. If one stream
+// carries everything, the answer is an error.
 func (s *Session) refuses(r *reply) bool {
 	f := s.chances.pick(r.method, r.name, true, true)
 	if f == nil {
@@ -324,8 +325,8 @@ func (s *Session) refuses(r *reply) bool {
 	if answer := s.script.triggers[r.trigger].answer; answer != 0 {
 		frame = s.script.steps[answer].ref
 	}
-	s.faulty(r, frame, f)
-	s.say(r.stream, r.id, "error", onPurpose(defaultFaultCode))
+	s.noteFault(r, frame, f)
+	s.respond(r.stream, r.id, "error", injectedError(defaultFaultCode))
 	if !s.streams.hasDuplex {
 		s.outbox[len(s.outbox)-1].Status = f.Code
 	}

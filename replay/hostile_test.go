@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// lines makes frames of lines: those with > are the client's, others the server's.
+// lines returns lines as frames: those with > are from the client, others from the server.
 func lines(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Raw: []byte(line)}
@@ -24,8 +24,8 @@ func lines(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// Whatever is recorded and whatever the client sends, a session ends, answers each
-// request at most once unless the recording does otherwise, and never panics.
+// Whatever is recorded and whatever the client sends, a session ends, answers each request at most
+// once unless the recording has more answers, and never panics.
 func FuzzSession(f *testing.F) {
 	for _, frames := range corpus(f) {
 		var recorded, live bytes.Buffer
@@ -42,7 +42,7 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, recorded, live string, how uint8) {
 		if len(recorded)+len(live) > 1<<16 {
-			return // longer says no more
+			return // longer inputs add nothing
 		}
 		opt := Options{Match: Match(how % 4), Repeat: Repeat(how / 4 % 3), Pace: []Pace{Brisk, Instant, Recorded, Pace(3)}[how/12%4]}
 		if how > 200 {
@@ -62,14 +62,14 @@ func FuzzSession(f *testing.F) {
 		p.drain()
 		p.until(p.now + 10*longest)
 		if !p.s.Done() {
-			t.Fatalf("it is not over: %d replies", len(p.s.replies))
+			t.Fatalf("not over: %d replies", len(p.s.replies))
 		}
 		NewCoverage(p.s.script).Unrequested(10)
 	})
 }
 
-// A message that is nested as deep as one may be, as wide as one may be, or large,
-// is matched and compared in one go.
+// A message with the maximum depth, the maximum width or a large size is matched and compared in
+// one pass.
 func TestHostileParams(t *testing.T) {
 	deep := func(inner string) string {
 		n := jsonrpc.MaxDepth - 10
@@ -107,7 +107,7 @@ func TestHostileParams(t *testing.T) {
 	}
 }
 
-// Many of everything: nothing takes more than one look at each.
+// Work is linear even if there are many equal requests, differences and so on.
 func TestManyAlike(t *testing.T) {
 	t.Run("open calls of one id", manyOpen)
 	t.Run("replies that wait for the client", manyWaiting)
@@ -115,7 +115,7 @@ func TestManyAlike(t *testing.T) {
 	t.Run("polls of one task", manyPolls)
 }
 
-// many is how many that is: enough that a look at each for each would not end.
+// many is large enough that quadratic work would not finish.
 const many = 20_000
 
 func manyOpen(t *testing.T) {
@@ -183,7 +183,7 @@ func manyPolls(t *testing.T) {
 	}
 }
 
-// What a session holds on to is over with the calls.
+// A session releases its state when calls end.
 func TestSessionForgets(t *testing.T) {
 	p := newPlayer(t, script(t, lines(`>{"id":1,"method":"a","params":{"_meta":{"progressToken":1}}}
 {"method":"notifications/progress","params":{"progressToken":1}}

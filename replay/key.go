@@ -7,12 +7,12 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Key is a hash of what a message asks for; see Matching in the package comment. Keys
-// are comparable within one process, whose seed keeps inputs from being made to collide.
+// A Key is a hash of what a message asks for; see Matching in the package comment. Keys are
+// comparable within one process only: a random seed prevents crafted collisions.
 type Key uint64
 
-// KeyOf returns the key of a request or a notification whose HTTP head says variant beside
-// it (see [Head.Variant]).
+// KeyOf returns the key of a request or a notification whose HTTP head has the given variant
+// (see [Head.Variant]).
 func KeyOf(m *jsonrpc.Message, variant string, opt *Options) Key {
 	k := newKeyer(opt)
 	x := k.key(m)
@@ -28,11 +28,11 @@ func newKey(kind byte, text string, more ...Key) Key {
 	return Key(k)
 }
 
-// A keyed is what a request or a notification is matched by, and other values of its
-// params. Slices point into the params.
+// A keyed has the keys by which a request or a notification is matched, and other values of
+// its params. Slices point into the params.
 type keyed struct {
-	// exact is its key, loose its key without _meta, and chain its key without
-	// inputResponses, which is set only if chained.
+	// exact is the key, loose the key without _meta, and chain the key without inputResponses,
+	// which is set only if chained.
 	exact, loose, chain Key
 	chained             bool
 	kind                jsonrpc.Kind
@@ -40,7 +40,7 @@ type keyed struct {
 	subject             []byte // the name, uri or taskId, nil for none
 	about               Key    // a hash of subject
 	token               []byte // _meta.progressToken, nil for none
-	modern              bool   // the message names its own version
+	modern              bool   // the message names its own protocol version
 	version             string
 }
 
@@ -57,7 +57,7 @@ func newKeyer(opt *Options) keyer {
 
 // key computes the keys of a request or a notification.
 func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
-	depth := 2 // of the members with a meaning
+	depth := 2 // enough for the members with a meaning
 	if k.ignore != nil {
 		depth = jsontree.MaxDepth + 1
 	}
@@ -96,8 +96,8 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	return x
 }
 
-// readTree reads a part of a message down to a depth. An absent part is read as an object
-// without members.
+// readTree parses a part of a message to a given depth. An absent part is read as an empty
+// object.
 func readTree(raw []byte, depth int) jsontree.Value {
 	if len(raw) == 0 {
 		raw = []byte("{}")
@@ -106,7 +106,7 @@ func readTree(raw []byte, depth int) jsontree.Value {
 	return v
 }
 
-// params reads the params of a message without what is not part of its key.
+// params reads those params of a message that are part of its key.
 func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
 	v := readTree(m.Params, jsontree.MaxDepth+1)
 	k.remove(v, m)
@@ -114,7 +114,7 @@ func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
 }
 
 // remove removes from params what is not part of the key: ignored members, members that
-// differ between runs, and a _meta that has no others.
+// differ between runs, and a _meta that is empty without them.
 func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	names := []string{"_meta", "task", "id"}
 	if k.ignore != nil {
@@ -141,8 +141,8 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 	}, names...)
 }
 
-// unkeyed reports whether a member of _meta is not part of a key: the progress token, W3C
-// trace context, and what the client says about itself (2026-07-28 basic/index).
+// unkeyed reports whether a member of _meta is excluded from keys: the progress token, W3C
+// trace context, and what describes the client (2026-07-28 basic/index).
 func unkeyed(name string) bool {
 	switch name {
 	case "progressToken", "traceparent", "tracestate", "baggage":
@@ -157,7 +157,7 @@ func keyWithout(params jsontree.Value, without string) Key {
 	return Key(h)
 }
 
-// isEmpty reports whether a value is an object without members.
+// isEmpty reports whether a value is an empty object.
 func isEmpty(v jsontree.Value) bool { return v.Kind() == jsontree.Object && v.Len() == 0 }
 
 // variant returns the exact key of a request with a variant of its HTTP head.
@@ -168,22 +168,22 @@ func (x *keyed) variant(of string) Key {
 	return newKey('v', of, x.exact)
 }
 
-// byMethod returns the key of the method alone, near that of the method and the subject.
+// byMethod returns the key of the method alone, near the key of the method and the subject.
 func (x *keyed) byMethod() Key { return newKey('m', x.method, Key(x.kind)) }
 func (x *keyed) near() Key     { return newKey('a', x.method, x.about) }
 
-// other returns the key, by its message alone, of a request that has a variant.
+// other returns the key, ignoring the variant, under which requests with a variant are indexed.
 func (x *keyed) other() Key { return newKey('w', "", x.exact) }
 
-// orphan returns the key of a client response that answers nothing.
-func orphan(m *jsonrpc.Message) Key { return newKey('o', word(m.ID)) }
+// orphan returns the key of a client response that matches no server request.
+func orphan(m *jsonrpc.Message) Key { return newKey('o', canonical(m.ID)) }
 
-// word returns an id, token or name in a canonical form: strings decoded, numbers by value.
-// It is "" for null and for an absent one.
-func word(raw []byte) string { return string(jsonrpc.AppendKey(nil, raw)) }
+// canonical returns an id, token or name in canonical form: strings decoded, numbers by value.
+// It returns "" for null and for an absent value.
+func canonical(raw []byte) string { return string(jsonrpc.AppendKey(nil, raw)) }
 
-// answerKey returns the key of a response: its error code, or its result by value without
-// members that differ between runs.
+// answerKey returns the key of a response: its error code, or its result without the members
+// that differ between runs.
 func answerKey(m *jsonrpc.Message) Key {
 	if m.Kind == jsonrpc.ErrorResponse {
 		return newKey('e', m.ErrorCode)
@@ -192,7 +192,7 @@ func answerKey(m *jsonrpc.Message) Key {
 }
 
 // answered reads the result of a client response without the members that differ between
-// runs: its tasks have names and times (2025-11-25 basic/utilities/tasks).
+// runs, such as task ids and times (2025-11-25 basic/utilities/tasks).
 func answered(raw []byte) jsontree.Value {
 	v := readTree(raw, jsontree.MaxDepth+1)
 	v.Remove(func(at jsontree.Path, _ jsontree.Value) bool {

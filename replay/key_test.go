@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// What requests have the same key.
+// Which requests have the same key.
 func TestKeys(t *testing.T) {
 	meta := func(s string) string { return `{"method":"tools/call","id":1,"params":{"name":"a","_meta":` + s + `}}` }
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestKeys(t *testing.T) {
 		{"the client's own members", meta(`{"io.modelcontextprotocol/clientInfo":{"name":"x"},"io.modelcontextprotocol/protocolVersion":"1"}`),
 			meta(`{"io.modelcontextprotocol/clientInfo":{"name":"y"},"io.modelcontextprotocol/protocolVersion":"2"}`), true},
 		{"eras", meta(`{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`), meta(`{}`), false},
-		{"somebody's own members", meta(`{"run":1,"progressToken":1}`), meta(`{"run":2}`), false},
+		{"custom members", meta(`{"run":1,"progressToken":1}`), meta(`{"run":2}`), false},
 		{"such members at other places", `{"method":"a","id":1,"params":{"x":{"progressToken":1}}}`, `{"method":"a","id":1,"params":{"x":{"progressToken":2}}}`, false},
 		{"the ttl of a task", `{"method":"a","id":1,"params":{"task":{"ttl":1}}}`, `{"method":"a","id":1,"params":{"task":{"ttl":2}}}`, true},
 		{"a task or none", `{"method":"a","id":1,"params":{"task":{"ttl":1}}}`, `{"method":"a","id":1}`, false},
@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What else is read on the way.
+// The other values that the keyer reads.
 func TestKeyed(t *testing.T) {
 	m := jsonrpc.Peek([]byte(`{"method":"resources/read","id":1,"params":{"uri":"file:///x","requestState":"s",
 		"_meta":{"progressToken":"a","progressToken":"b","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}`))
@@ -59,7 +59,7 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
-// What is not JSON has a key too.
+// A message that is not JSON has a key too.
 func TestKeyOfBroken(t *testing.T) {
 	var k keyer
 	m := jsonrpc.Message{Kind: jsonrpc.Invalid, Method: "a", Params: []byte(`{"name":"x`)}
@@ -121,8 +121,8 @@ func TestPaths(t *testing.T) {
 		if err != nil || p.String() != want {
 			t.Errorf("%s: %v, %v, want %s", text, p, err, want)
 		}
-		if again, err := ParsePath(p.String()); err != nil || again.String() != want {
-			t.Errorf("%s: read back as %v, %v", want, again, err)
+		if reparsed, err := ParsePath(p.String()); err != nil || reparsed.String() != want {
+			t.Errorf("%s: read back as %v, %v", want, reparsed, err)
 		}
 	}
 	for wrong, why := range map[string]string{

@@ -5,15 +5,15 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// MaxNear is the maximum number of recorded requests that a live one is compared with, to
-// find the nearest or to match a subset.
+// MaxNear is the maximum number of recorded requests that a live one is compared with to find
+// the nearest or to match a subset.
 const MaxNear = 64
 
 // An index finds triggers by what the client sent.
 type index struct {
 	// queues are the triggers of each key, in recorded order.
 	queues map[Key][]uint32
-	// kinds are, by method, the first triggers of each key near, at most MaxNear of them.
+	// kinds has, by method, the first trigger of each near key, at most MaxNear of them.
 	kinds map[string][]uint32
 }
 
@@ -43,17 +43,17 @@ func (x *index) addRequest(match Match, k *keyed, variant string, t uint32) {
 
 // A cursor is the position of a session in a queue.
 type cursor struct {
-	had  int    // triggers used, from the head of the queue
-	loop int    // triggers played again, with RepeatLoop
+	had  int    // triggers used, from the start of the queue
+	loop int    // triggers replayed, with RepeatLoop
 	last uint32 // the last trigger played
-	held uint8  // how often last was played in place of the next trigger
+	held uint8  // how many times last was played instead of the next trigger
 }
 
-// maxHeld is how often a poll repeats the previous answer. After that the client has taken
-// another course than the recorded one, and must not wait forever.
+// maxHeld is how many times a poll gets the previous answer. After that the client is assumed to
+// behave differently from the recorded one, and must not wait forever.
 const maxHeld = 8
 
-// queue returns the triggers of a key and the position in them.
+// queue returns the triggers of a key and the session's position among them.
 func (s *Session) queue(k Key) ([]uint32, *cursor) {
 	q := s.script.index.queues[k]
 	cur := s.cursors[k]
@@ -64,15 +64,15 @@ func (s *Session) queue(k Key) ([]uint32, *cursor) {
 	return q, cur
 }
 
-// A fate is the result of a look-up in a queue.
+// A fate is the result of a lookup in a queue.
 type fate uint8
 
 const (
-	fateNone  fate = iota // there is no such queue
-	fateFresh             // an unused trigger
-	fateAgain             // a used trigger, since all are used
-	fateHeld              // the previous trigger, since it is too early for the next
-	fateUsed              // all triggers are used, and none may be used again
+	fateNone   fate = iota // there is no such queue
+	fateFresh              // an unused trigger
+	fateRepeat             // a used trigger, since all are used
+	fateHeld               // the previous trigger, since it is too early for the next one
+	fateUsed               // all triggers are used, and none may be reused
 )
 
 // take returns the next trigger of a key, 0 for none.
@@ -101,10 +101,10 @@ func (s *Session) take(k Key) (uint32, fate) {
 	if t == 0 {
 		return 0, fateNone
 	}
-	return t, fateAgain
+	return t, fateRepeat
 }
 
-// loop returns the next trigger of a key when the queue starts over, 0 for none.
+// loop returns the next trigger of a key whose queue is being replayed, 0 for none.
 func (s *Session) loop(k Key) uint32 {
 	q, cur := s.queue(k)
 	for range q {
@@ -126,8 +126,8 @@ func (s *Session) skipUsed(q []uint32, cur *cursor) uint32 {
 	return 0
 }
 
-// playable reports whether a trigger can be played. One that the server refused with an HTTP
-// status and no message can be played over HTTP only.
+// playable reports whether a trigger can be played. A trigger that the server refused with an
+// HTTP status and no message can be played over HTTP only.
 func (s *Session) playable(n uint32) bool {
 	t := &s.script.triggers[n]
 	alone := t.kind == triggerRequest && t.answer == 0 && s.streams.hasDuplex && s.refused(n)
@@ -194,8 +194,8 @@ func (s *Session) match(m *jsonrpc.Message, k *keyed) match {
 	return match{fate: exact}
 }
 
-// subset returns a recorded request of the same method and subject whose params the live
-// request has all of: the first among the next MaxNear unused ones, or else among the first
+// subset returns a recorded request with the same method and subject whose params are a subset
+// of those of the live request. It searches the next MaxNear unused requests, then the first
 // MaxNear.
 func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 	q, cur := s.queue(k.near())
@@ -230,5 +230,5 @@ func (s *Session) subset(m *jsonrpc.Message, k *keyed) (uint32, fate) {
 			}
 		}
 	}
-	return best, fateAgain
+	return best, fateRepeat
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// miss answers a request that matches no recorded one. It always answers: a client that gets
-// no response would not show what is wrong.
+// miss answers a request that matches no recorded one. It always sends an error: a client
+// without a response would not show what is wrong.
 func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	n := Note{Kind: NoteMiss, Method: m.Method, Subject: jsonrpc.Subject(*m)}
 	code := codeParams
@@ -42,7 +42,7 @@ func (s *Session) miss(stream Stream, m *jsonrpc.Message, k *keyed, f fate) {
 	s.refuse(stream, m, code, &n)
 }
 
-// RequestName returns the name of a request in a text: its method and its subject.
+// RequestName returns the name of a request in texts: its method and its subject.
 func RequestName(method, subject string) string {
 	if subject == "" {
 		return method
@@ -99,9 +99,9 @@ func (s *Session) methods() string {
 	return strings.Join(names, ", ")
 }
 
-// nearest returns the recorded request that differs least, among those of the same tool,
-// prompt, resource or task or else of the same method; of several the first unused one. It
-// describes it in n. 0 is none.
+// nearest returns the recorded request with the fewest differences, 0 for none, and describes it
+// in n. It compares the requests for the same tool, prompt, resource or task, or else those with
+// the same method. Of several it prefers the first unused one.
 func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 	least := maxCounted + 1
 	live := s.keyer.params(m)
@@ -120,7 +120,7 @@ func (s *Session) nearest(n *Note, m *jsonrpc.Message, k *keyed) (best uint32) {
 }
 
 // candidates returns the requests to compare with an unmatched one: the next unused ones, and
-// as many of the first.
+// the first used ones.
 func (s *Session) candidates(k *keyed) (found []uint32) {
 	q, cur := s.queue(k.near())
 	if len(q) == 0 {
@@ -154,11 +154,11 @@ func (s *Session) fail(stream Stream, id []byte, code, message string, data any)
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(value) // strings and numbers cannot fail
-	s.say(stream, id, "error", bytes.TrimSpace(b.Bytes()))
+	s.respond(stream, id, "error", bytes.TrimSpace(b.Bytes()))
 }
 
-// say sends a response that was not recorded.
-func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
+// respond sends a generated response.
+func (s *Session) respond(stream Stream, id []byte, member string, value []byte) {
 	out := Output{Stream: stream, Raw: ownAnswer(id, member, value), Line: true}
 	if s.streams.hasDuplex {
 		out.Stream = s.streams.duplex
@@ -167,8 +167,8 @@ func (s *Session) say(stream Stream, id []byte, member string, value []byte) {
 	s.outbox = append(s.outbox, out)
 }
 
-// invalid takes a frame, or an element of a batch, that is not a message. It is a trigger if
-// it was recorded. Otherwise it is answered with an error, as most servers do.
+// invalid handles a frame, or an element of a batch, that is not a message. If it was recorded,
+// it is a trigger. Otherwise it is answered with an error, as most servers do.
 func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 	key, ok := invalidKey(raw)
 	if !ok {
@@ -195,8 +195,8 @@ func (s *Session) invalid(stream Stream, m *jsonrpc.Message, raw []byte) {
 // maxCounted is the maximum number of differences that are counted.
 const maxCounted = 1000
 
-// differences compares two values that are members of their messages. It returns the first
-// [MaxDifferences] differences and their number, counted up to most.
+// differences compares two values of the same member of two messages. It returns the first
+// [MaxDifferences] differences, and the number of differences, counted up to most.
 func differences(recorded, live jsontree.Value, member string, most int) (found []Difference, n int) {
 	jsontree.Compare(recorded, live, jsontree.Path{jsontree.To(member)}, func(c *jsontree.Change) bool {
 		if c.Kind == jsontree.Repeated || c.Kind == jsontree.Respelled && c.A.Kind() != jsontree.String {
@@ -214,7 +214,7 @@ func differences(recorded, live jsontree.Value, member string, most int) (found 
 	return found, n
 }
 
-// differ adds to a note the differences of two values that are members of their messages.
+// differ adds to a note the differences between two values of the same member.
 func (n *Note) differ(recorded, live jsontree.Value, member string) {
 	found, count := differences(recorded, live, member, maxCounted)
 	n.Differences, n.More = found, count-len(found)
@@ -235,7 +235,7 @@ func contains(live, recorded jsontree.Value) bool {
 	return true
 }
 
-// shorten returns a value as it stands, cut to 60 bytes.
+// shorten returns the text of a value, cut to 60 bytes.
 func shorten(raw []byte) string {
 	const most = 60
 	if len(raw) <= most {

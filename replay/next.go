@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A prospect is what the replies of a session amount to at one time.
+// A prospect is the result of a survey of the replies.
 type prospect struct {
 	next  *reply // the reply whose step is next, nil for none
 	due   time.Duration
@@ -20,8 +20,8 @@ type prospect struct {
 // never is later than any time.
 const never = time.Duration(math.MaxInt64)
 
-// survey looks through the replies in the order of their steps. The first one that is due, or
-// nearly so, is next. The others wait for it.
+// survey scans the replies in the order of their steps. The first one that is due, or nearly
+// due, is next. The others wait for it.
 func (s *Session) survey() (x prospect) {
 	x.later = never
 	window := s.script.opt.Pace.window()
@@ -53,8 +53,8 @@ func (s *Session) survey() (x prospect) {
 	return x
 }
 
-// Due returns when Next has to be called if nothing else happens before. ok is false if
-// nothing will be due then.
+// Due returns when [Session.Next] must be called if nothing else happens first. ok is false if
+// nothing will become due.
 func (s *Session) Due() (at time.Duration, ok bool) {
 	if s.Done() {
 		return 0, false
@@ -63,7 +63,7 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 		return s.now, true
 	}
 	x := s.survey()
-	at = min(x.later, s.questions.expires(), s.remarkSilence())
+	at = min(x.later, s.questions.expires(), s.noteOverdue())
 	if x.next != nil {
 		at = min(at, max(x.due, s.rest))
 	}
@@ -76,14 +76,14 @@ func (s *Session) Due() (at time.Duration, ok bool) {
 	return at, at != never
 }
 
-// Next returns what is to be written now. ok is false if there is nothing more at present.
+// Next returns the next thing to write now. ok is false if there is nothing more to write yet.
 func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 	s.tick(now)
 	if s.left {
 		return Output{}, false
 	}
 	s.questions.expire(s)
-	s.remarkSilence()
+	s.noteOverdue()
 	for {
 		if len(s.outbox) > 0 {
 			out = s.outbox[0]
@@ -108,7 +108,7 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 		}
 	}
 	if s.ended && len(s.replies) == 0 {
-		s.strays()
+		s.noteOrphans()
 	}
 	switch {
 	case s.held != nil && (s.now >= s.heldTo || s.ended && len(s.replies) == 0):
@@ -121,15 +121,15 @@ func (s *Session) Next(now time.Duration) (out Output, ok bool) {
 	return Output{}, false
 }
 
-// mayLeave reports whether the server ends the session as recorded: all recorded requests
-// have come and no reply is in progress.
+// mayLeave reports whether the server may end the session as recorded: all recorded requests
+// have arrived and no reply is in progress.
 func (s *Session) mayLeave() bool {
 	return s.leaving && !s.left && s.requests >= s.script.requests && s.held == nil &&
 		!slices.ContainsFunc(s.replies, func(r *reply) bool { return r.state != replyCancel && r.state != replyParked })
 }
 
-// release writes the step of a reply and moves the reply on. ok is false if there is nothing
-// to write.
+// release writes the current step of a reply and moves the reply on. ok is false if there is
+// nothing to write.
 func (s *Session) release(r *reply) (out Output, ok bool) {
 	st := &s.script.steps[r.step]
 	if st.kind != stepMessage {
@@ -171,8 +171,8 @@ func (s *Session) release(r *reply) (out Output, ok bool) {
 	return s.headed(r, out), true
 }
 
-// answers returns the reply of the request that a step answers, nil if it answers none or one
-// that has its answer.
+// answers returns the reply of the request that a step answers, nil if the step is not an answer
+// or the request already has its answer.
 func (s *Session) answers(r *reply, st *step) *reply {
 	if !st.final || r.hangs {
 		return nil
@@ -186,7 +186,7 @@ func (s *Session) answers(r *reply, st *step) *reply {
 	return r
 }
 
-// transport writes a step of an exchange that is not a message.
+// transport writes a step that is not a message.
 func (s *Session) transport(r *reply, st *step) Output {
 	out := Output{Stream: r.stream, Form: st.form, Frame: st.ref}
 	if r.hangs {
@@ -208,7 +208,7 @@ func (s *Session) transport(r *reply, st *step) Output {
 	return s.headed(r, out)
 }
 
-// headed adds the response head that comes with a step.
+// headed adds the response head to be written with a step.
 func (s *Session) headed(r *reply, out Output) Output {
 	out.Response, r.head = r.head, nil
 	return out
@@ -218,15 +218,15 @@ func (s *Session) headed(r *reply, out Output) Output {
 func (s *Session) written(r *reply, st *step, target *reply) {
 	const slack = 20 * time.Millisecond
 	s.answerEarly()
-	// The next step is due from when this one was, since timers are a little late each time,
-	// which must not add up. Brisk distances are minimums.
+	// The next step is timed from when this one was due, not written: timers are always a
+	// little late, and the delays must not add up. Brisk gaps are minimums.
 	if r.base = r.due; s.now-r.due > slack || s.script.opt.Pace == Brisk {
 		r.base = s.now
 	}
 	r.baseAt, r.acted = st.at, false
 	s.wroteOn, s.wroteAt = r.stream, s.now
-	if r.step > s.said {
-		s.said, s.saidAt = r.step, r.base
+	if r.step > s.wrote {
+		s.wrote, s.wroteBase = r.step, r.base
 	}
 	if target != nil {
 		target.answered = true
@@ -244,7 +244,7 @@ func (s *Session) pass(r *reply) {
 	s.advance(r)
 }
 
-// batch writes a whole batch if all of its messages are to be written now.
+// batch writes a whole batch if all of its messages can be written now.
 func (s *Session) batch(r *reply, st *step) (out Output, ok bool) {
 	b := st.batch
 	group := s.group(b, r)
@@ -272,7 +272,7 @@ func (s *Session) batch(r *reply, st *step) (out Output, ok bool) {
 }
 
 // group returns the replies whose next steps are the messages of a batch, nil unless all of
-// them are to be written now and on one stream.
+// them can be written now and on one stream.
 func (s *Session) group(b *batch, r *reply) []*reply {
 	at := map[uint32]*reply{} // by their next step
 	for _, q := range s.replies {
@@ -283,7 +283,7 @@ func (s *Session) group(b *batch, r *reply) []*reply {
 			at[q.step] = q
 		}
 	}
-	at[r.step] = r // of several with that next step
+	at[r.step] = r // wins over other replies with the same next step
 	group := make([]*reply, b.last-b.first+1)
 	stream, routed := s.route(r, &s.script.steps[r.step])
 	for i := range group {
@@ -297,32 +297,31 @@ func (s *Session) group(b *batch, r *reply) []*reply {
 			return nil
 		}
 		group[i] = q
-		if at[st.next] == nil { // one reply may have several
+		if at[st.next] == nil { // one reply may own several messages
 			at[st.next] = q
 		}
 	}
 	return group
 }
 
-// firstPatience is how long an answer is first held back for a client that has not come as
-// far as it had in the recording. It has to suffice for a client on a busy machine, or else
-// the order of messages would depend on timing.
+// firstPatience is how long an answer is first held back for a client that has not progressed as
+// far as the recorded one. It must suffice for a client on a busy machine, or else the order of
+// messages would depend on timing.
 const firstPatience = 500 * time.Millisecond
 
 // A patience limits how long answers are held back until the client sends what it had sent by
 // then in the recording. A client that waits for the answer first would never send it. Each
-// time in vain halves the next one, so such a client is held up for a second in all. Progress
-// of the client restarts the time.
+// expired wait halves the next one, so such a client is held up for one second in total.
+// Progress of the client restarts the wait.
 type patience struct {
-	span time.Duration
-	// waits is the trigger that answers wait for, 0 for none, until a time.
-	waits  uint32
+	span   time.Duration
+	waits  uint32 // the trigger that answers wait for, 0 for none
 	until  time.Duration
 	waived uint32 // the last trigger that an answer stopped waiting for
 }
 
-// watch sets the trigger that answers wait for. When the time is up it releases the answers
-// and reports true.
+// watch sets the trigger that answers wait for. When the time is up, it releases the answers
+// and returns true.
 func (w *patience) watch(s *Session, owed uint32) bool {
 	if owed != w.waits {
 		w.waits, w.until = owed, s.now+w.span
@@ -332,7 +331,7 @@ func (w *patience) watch(s *Session, owed uint32) bool {
 	}
 	ref := s.script.triggers[owed].ref
 	s.note(Note{Kind: NoteOrder, Frame: ref,
-		Text: fmt.Sprintf("went on without frame %d, which the client had sent by then in the recording", ref.Seq)})
+		Text: fmt.Sprintf("continued without frame %d, which the recorded client had sent by then", ref.Seq)})
 	w.span /= 2
 	w.waits, w.waived = 0, max(w.waived, owed)
 	for _, r := range s.replies {

@@ -11,35 +11,34 @@ import (
 	"github.com/mcptap/mcptap/internal/jsonpath"
 )
 
-// Options set how a script is matched and played. The zero value matches exactly, repeats
-// the last answer of a key that is used up, and plays briskly.
+// Options control how a script is matched and played. The zero value matches exactly, repeats
+// the last answer of a key that is used up, and plays at the pace [Brisk].
 type Options struct {
-	// Match is how far a request may differ from the recorded one.
+	// Match is how much a request may differ from the recorded one.
 	Match Match
-	// Ignore are members of params that may differ.
+	// Ignore selects members of params that may differ.
 	Ignore []Path
 	// Repeat applies when the recorded requests of a key are used up.
 	Repeat Repeat
 	// Pace sets when steps are due.
 	Pace Pace
-	// Faults are the faults to inject; the first that applies wins. Seed is for those with a
+	// Faults are the faults to inject; the first that applies wins. Seed seeds those with a
 	// Chance.
 	Faults []Fault
 	Seed   uint64
 	// GateTimeout is how long the client may take to answer a server request; 0 means
-	// DefaultGateTimeout.
+	// [DefaultGateTimeout].
 	GateTimeout time.Duration
-	// Forward, if not nil, is offered each request that matches no recorded one, and reports
-	// whether it takes it. It is called by [Session.Receive] and must not block. It requires
-	// a session on one duplex stream.
+	// Forward, if not nil, is called with each request that matches no recorded one, and
+	// reports whether it accepted the request. It is called by [Session.Receive] and must not
+	// block. It requires a session on a duplex stream.
 	Forward func(raw []byte) bool
 }
 
-// DefaultGateTimeout is the default of [Options].GateTimeout. It leaves time for people to
-// answer.
+// DefaultGateTimeout is the default of [Options].GateTimeout. It leaves a person time to answer.
 const DefaultGateTimeout = 5 * time.Minute
 
-// A Match is how far a request may differ from the recorded one whose answer it gets. Each
+// A Match is how much a request may differ from the recorded one whose answer it gets. Each
 // level includes those before it.
 type Match uint8
 
@@ -64,13 +63,13 @@ func ParseMatch(s string) (Match, error) {
 	return Match(m), err
 }
 
-// A Repeat is what a request gets when all recorded ones of its key have been used.
+// A Repeat is what a request gets once all recorded requests with its key have been used.
 type Repeat uint8
 
 const (
-	RepeatLast  Repeat = iota // the last answer again
-	RepeatLoop                // the answers from the first one on
-	RepeatError               // an error, as a request that was not recorded
+	RepeatLast  Repeat = iota // the last answer, repeated
+	RepeatLoop                // the answers, starting over from the first
+	RepeatError               // an error, as for a request that was not recorded
 	repeats
 )
 
@@ -102,13 +101,13 @@ func kindOfName(names []string, of, name string) (int, error) {
 	return kind, nil
 }
 
-// A Pace is how much of the recorded time passes between two steps: a factor by which it is
-// faster than recorded, so 2 takes half the time, or Brisk.
+// A Pace determines how much of the recorded time passes between two steps. It is a speed
+// relative to the recording, so 2 takes half the time, or Brisk.
 type Pace float64
 
-// The paces. Brisk answers at once and keeps what follows apart, by at most briskMost and
-// after a notification by at least briskLeast: clients lose the last progress if they read it
-// together with the answer. Instant keeps no distance, Recorded the recorded one.
+// The paces. Brisk answers immediately and keeps a gap before each further step: at most
+// briskMost, and after a notification at least briskLeast, because clients lose the last progress
+// if they read it together with the answer. Instant keeps no gaps, Recorded the recorded ones.
 var (
 	Brisk    Pace
 	Instant  = Pace(math.Inf(1))
@@ -151,7 +150,7 @@ func (p Pace) String() string {
 	return strconv.FormatFloat(float64(p), 'f', -1, 64) + "x"
 }
 
-// delay returns how long after an event a step is due that came gap after it in the recording.
+// delay returns how long after an event a step is due if it came gap after it in the recording.
 // First reports that the client caused the event.
 func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	switch {
@@ -163,14 +162,14 @@ func (p Pace) delay(gap time.Duration, first bool) time.Duration {
 	return time.Duration(min(float64(gap)/float64(p), float64(longest)))
 }
 
-// Gap returns how much of a recorded time between two messages of one side passes at the pace.
+// Gap returns the time between two messages of one side at the pace, given the recorded time.
 func (p Pace) Gap(recorded time.Duration) time.Duration { return p.delay(recorded, false) }
 
 // longest is longer than any session, and short enough for sums.
 const longest = 1000 * time.Hour
 
 // apart returns how long after a write on one connection nothing may be written on another,
-// for writes with a recorded distance.
+// given the recorded time between the writes.
 func (p Pace) apart(recorded time.Duration) time.Duration {
 	if p == Brisk {
 		return p.window()
@@ -178,8 +177,8 @@ func (p Pace) apart(recorded time.Duration) time.Duration {
 	return min(p.delay(recorded, false), p.window())
 }
 
-// window returns how much earlier than due a step may come to keep the recorded order, and
-// how long the steps after it wait for it.
+// window returns how close to due a step must be to hold back the steps after it, so that the
+// recorded order is kept.
 func (p Pace) window() time.Duration {
 	if p == Brisk {
 		return 2 * briskMost
@@ -187,7 +186,7 @@ func (p Pace) window() time.Duration {
 	return time.Millisecond
 }
 
-// A Path selects members of the params of a request. It begins at the message.
+// A Path selects members of the params of a request. It starts at the message.
 type Path = jsonpath.Pattern
 
 // ParsePath parses a path to a member of params in the dialect of package jsonpath, such as

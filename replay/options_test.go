@@ -68,7 +68,7 @@ func TestPaceDelay(t *testing.T) {
 	}
 }
 
-// The kinds of notes that fail, and that deviate, are these.
+// The kinds of notes that are failures, and those that are deviations.
 func TestNoteKinds(t *testing.T) {
 	var fails, deviates []string
 	seen := map[string]bool{}
@@ -105,15 +105,15 @@ func TestParseFault(t *testing.T) {
 	} {
 		f, err := ParseFault(text)
 		if want == "" {
-			// A name with = in it is not an option, as options are few.
+			// A word with = is a name unless it is one of the options.
 			want = text
 		}
 		if err != nil || f.String() != want {
 			t.Errorf("%q: %v, %v, want %s", text, f, err, want)
 			continue
 		}
-		if again, err := ParseFault(f.String()); err != nil || again != f {
-			t.Errorf("%v: read back as %v, %v", f, again, err)
+		if reparsed, err := ParseFault(f.String()); err != nil || reparsed != f {
+			t.Errorf("%v: read back as %v, %v", f, reparsed, err)
 		}
 	}
 	for text, want := range map[string]string{
@@ -124,14 +124,14 @@ func TestParseFault(t *testing.T) {
 		"delay=2":        "delay needs a time",
 		"error=x":        "must be an integer",
 		"drop=1":         "drop takes no value",
-		"drop n=0":       "makes no sense",
-		"drop n=x":       "makes no sense",
-		"drop p=2":       "makes no sense",
-		"drop p=nan":     "makes no sense",
-		"drop every=-1":  "makes no sense",
-		"drop a b":       `"b" is one word too many`,
-		"drop a n=1 b=2": "one word too many",
-		"drop n=1 n=2":   `"n=2" comes after another n`,
+		"drop n=0":       "is invalid",
+		"drop n=x":       "is invalid",
+		"drop p=2":       "is invalid",
+		"drop p=nan":     "is invalid",
+		"drop every=-1":  "is invalid",
+		"drop a b":       `"b" is an unexpected word`,
+		"drop a n=1 b=2": "unexpected word",
+		"drop n=1 n=2":   `"n=2" repeats n`,
 
 		"error notifications/progress": "error: no client sends notifications/progress",
 		"status=503 roots/list n=2":    "status=503: no client sends roots/list",
@@ -157,8 +157,8 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// Chance goes by the seed, each fault by its own count, and one fault more does not
-// change when the others strike.
+// Chance depends on the seed, each fault on its own count, and adding a fault does not change when
+// the others strike.
 func TestChances(t *testing.T) {
 	strikes := func(seed uint64, faults ...string) string {
 		var opt Options
@@ -183,8 +183,8 @@ func TestChances(t *testing.T) {
 		return b.String()
 	}
 	one := strikes(1, "drop p=0.3")
-	if again := strikes(1, "drop p=0.3"); again != one {
-		t.Errorf("%s, %s", one, again)
+	if second := strikes(1, "drop p=0.3"); second != one {
+		t.Errorf("%s, %s", one, second)
 	}
 	if other := strikes(2, "drop p=0.3"); other == one {
 		t.Errorf("seed 2 as seed 1: %s", one)

@@ -10,8 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A client that reacts as the recorded one did gets the same in the same order,
-// however long it takes over each step.
+// A client that reacts as the recorded one did gets the same messages in the same order, however
+// long each step takes.
 func TestOrderWhateverTheTiming(t *testing.T) {
 	sessions := corpus(t)
 	for n := range 40 {
@@ -49,8 +49,8 @@ func TestOrderWhateverTheTiming(t *testing.T) {
 	}
 }
 
-// randomSession makes a recording of calls that overlap, with progress, questions
-// of the server's, and notifications between them.
+// randomSession returns a recording of overlapping calls, with progress, server requests and
+// notifications between them.
 func randomSession(r *rand.Rand) (frames []tap.Frame) {
 	now := time.Duration(0)
 	put := func(lane tap.Lane, text string, args ...any) {
@@ -69,7 +69,7 @@ func randomSession(r *rand.Rand) (frames []tap.Frame) {
 		}
 		switch n := r.IntN(6); {
 		case n < 2 && len(frames) < 60:
-			// Some calls are the same.
+			// Some calls are equal.
 			put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"n":%d},"_meta":{"progressToken":%d}}}`, next, r.IntN(3), next)
 			open = append(open, &call{id: next, left: r.IntN(4)})
 			next++
@@ -100,8 +100,8 @@ func randomSession(r *rand.Rand) (frames []tap.Frame) {
 	return frames
 }
 
-// A client that waits for each answer, where the recorded one did not, is held up
-// for a second in all.
+// A client that waits for each answer, where the recorded one did not, is held up for one second
+// in total.
 func TestPatienceIsBounded(t *testing.T) {
 	const n = 100
 	var frames []tap.Frame
@@ -127,6 +127,6 @@ func TestPatienceIsBounded(t *testing.T) {
 		t.Errorf("held up for %v", p.now)
 	}
 	if n := len(p.notes); n != 50 {
-		t.Errorf("%d notes, want one a pair", n)
+		t.Errorf("%d notes, want one per pair", n)
 	}
 }

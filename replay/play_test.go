@@ -16,12 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestPlay plays the cases of testdata/play. Each has prose, options, a recording,
-// and what a live client did with what came of it. Recorded and live, a line with >
-// is the client's and one with < the server's, a number after the sign is the
-// stream, +5ms lets time pass. In the live half, * is a note; "end" is the client's
-// end, "close 3" that it closes a stream, "open 3" that it opens a standing one.
-// What the client does is input, the rest is compared.
+// TestPlay plays the cases of testdata/play. Each has a description, options, a recording, and the
+// actions of a live client with their outcome. In both halves a line with > is from the client and
+// one with < from the server; a number after the sign is the stream; +5ms advances the clock. In
+// the live half, * is a note, "end" the end of the client's lane, "close 3" closes a stream and
+// "open 3" opens a standing one. The client's actions are input, the rest is compared.
 func TestPlay(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("testdata", "play", "*.txt"))
 	if err != nil || len(names) == 0 {
@@ -37,7 +36,7 @@ func TestPlay(t *testing.T) {
 			head, rest, ok := strings.Cut(text, recordedMark)
 			recorded, live, also := strings.Cut(rest, liveMark)
 			if !ok || !also {
-				t.Fatal("it has no recording, or nothing live")
+				t.Fatal("the case has no recording or no live part")
 			}
 			got := replyCase(t, head, live, script(t, readFrames(t, recorded), readOptions(t, head)))
 			if *update {
@@ -57,7 +56,7 @@ const (
 	liveMark     = "-- live --\n"
 )
 
-// readOptions reads the lines of a case's head that begin with "option".
+// readOptions reads the lines in the head of a case that begin with "option".
 func readOptions(t *testing.T, head string) (opt Options) {
 	t.Helper()
 	for line := range strings.Lines(head) {
@@ -96,7 +95,7 @@ func readOptions(t *testing.T, head string) (opt Options) {
 	return opt
 }
 
-// readFrames reads the recorded half, a millisecond a line.
+// readFrames reads the recorded half. Each line takes a millisecond.
 func readFrames(t *testing.T, text string) (frames []tap.Frame) {
 	t.Helper()
 	now := time.Duration(0)
@@ -138,7 +137,7 @@ func duration(t *testing.T, s string) time.Duration {
 	return d
 }
 
-// A stage is a live session with what came of it as text.
+// A stage is a live session and its outcome as text.
 type stage struct {
 	t      *testing.T
 	s      *Session
@@ -161,7 +160,7 @@ func replyCase(t *testing.T, head, live string, s *Script) string {
 		case line == "" || line[0] == '#':
 			x.out.WriteString(line + "\n")
 		case line[0] == '<' || line[0] == '*' || line[0] == '.':
-			// what came of it, to be compared
+			// the expected outcome, to be compared
 		default:
 			x.out.WriteString(line + "\n")
 			x.do(line)
@@ -170,13 +169,13 @@ func replyCase(t *testing.T, head, live string, s *Script) string {
 	if x.s.Done() {
 		x.out.WriteString(". over\n")
 		if due, ok := x.s.Due(); ok {
-			t.Errorf("it is over, and something is due at %v", due)
+			t.Errorf("the session is over but something is due at %v", due)
 		}
 	}
 	return x.out.String()
 }
 
-// do does what the client does.
+// do performs an action of the client.
 func (x *stage) do(line string) {
 	sign, rest, _ := strings.Cut(line, " ")
 	number := func(s string) Stream {
@@ -197,12 +196,12 @@ func (x *stage) do(line string) {
 	case sign == "open":
 		x.s.Attach(x.now, number(rest), Standing)
 	default:
-		x.t.Fatalf("what does %q mean?", line)
+		x.t.Fatalf("invalid line %q", line)
 	}
 	x.drain()
 }
 
-// pass advances the clock, and prints for each output how long after.
+// pass advances the clock, and prints each output with the time at which it came.
 func (x *stage) pass(d time.Duration) {
 	from, to := x.now, x.now+d
 	for {
@@ -240,7 +239,7 @@ func (x *stage) drainAt(after time.Duration) {
 		}
 		x.write(out, after)
 	}
-	x.t.Fatal("it never stops")
+	x.t.Fatal("the session never ends")
 }
 
 func (x *stage) write(out Output, after time.Duration) {

@@ -15,11 +15,11 @@ import (
 type question struct {
 	step uint32
 	id   []byte
-	key  string // the word of id
-	// until is when the client has to have answered, answered when it did.
+	key  string // the canonical id
+	// until is the deadline for the client's answer, answered when it arrived.
 	until, answered time.Duration
 	done, expired   bool
-	waiting         []*reply // until it is answered
+	waiting         []*reply // the replies that wait for the answer
 }
 
 // questions are the server requests of a session.
@@ -29,17 +29,17 @@ type questions struct {
 	sent  map[string]bool             // the recorded ids that have been sent
 	early map[string]*jsonrpc.Message // answers that came before their requests
 	due   []*jsonrpc.Message          // early answers whose requests have been sent
-	next  int64                       // the next number to make an id of
+	next  int64                       // the number of the next generated id
 }
 
-// send adds a request that is being sent and gives it an id: the recorded one, or a new one
-// if its call is played again.
+// send adds a request that is being sent and gives it an id: the recorded one, or a new one if
+// its call is being replayed.
 func (a *questions) send(i uint32, recorded []byte, until time.Duration) *question {
 	x := &question{step: i, id: bytes.Clone(recorded), until: until}
 	if a.by[i] != nil {
 		x.id = a.another(recorded)
 	}
-	x.key = word(x.id)
+	x.key = canonical(x.id)
 	if a.by[i] == nil {
 		a.sent[x.key] = true
 	}
@@ -52,7 +52,7 @@ func (a *questions) send(i uint32, recorded []byte, until time.Duration) *questi
 	return x
 }
 
-// another returns an unused id of the same type. No recorded id is or ends in its number.
+// another returns an unused id of the same type. Its number occurs in no recorded id.
 func (a *questions) another(recorded []byte) (id []byte) {
 	if recorded[0] == '"' {
 		id = fmt.Appendf(nil, `%s-%d"`, recorded[:len(recorded)-1], a.next)
@@ -63,17 +63,16 @@ func (a *questions) another(recorded []byte) (id []byte) {
 	return id
 }
 
-// forget makes a gate not wait for a request that is not sent.
+// forget makes gates not wait for a request that is not sent.
 func (a *questions) forget(i uint32) {
 	if x := a.by[i]; x != nil {
 		x.done = true
 	}
 }
 
-// answered removes the request that an id answers from the open ones and returns it, nil for
-// none.
+// answered removes the request with an id from the open ones and returns it, nil for none.
 func (a *questions) answered(id []byte) *question {
-	key := word(id)
+	key := canonical(id)
 	i := slices.IndexFunc(a.open, func(x *question) bool { return x.key == key })
 	if key == "" || i < 0 {
 		return nil
@@ -83,8 +82,8 @@ func (a *questions) answered(id []byte) *question {
 	return x
 }
 
-// passes reports whether a gate is open: its request was answered or never sent. Otherwise
-// the reply waits for the answer, or ends if it is too late for one.
+// passes reports whether a gate is open: its request was answered or never sent. Otherwise it
+// makes the reply wait for the answer, or end if it is too late for one.
 func (a *questions) passes(s *Session, r *reply, gate *step) bool {
 	x := a.by[gate.about]
 	switch {
@@ -107,13 +106,13 @@ func (a *questions) passes(s *Session, r *reply, gate *step) bool {
 	return false
 }
 
-// maxEarly is the number of early answers kept. A client that does not read, such as a file,
-// sends all of its answers at once.
+// maxEarly is the maximum number of early answers kept. A client that does not wait for requests,
+// such as a file, sends all of its answers immediately.
 const maxEarly = 64
 
-// keep keeps an answer whose request has not been sent.
+// keep stores an answer whose request has not been sent yet.
 func (a *questions) keep(m *jsonrpc.Message) {
-	key := word(m.ID)
+	key := canonical(m.ID)
 	if key == "" || a.sent[key] || a.early[key] != nil || len(a.early) == maxEarly {
 		return
 	}
@@ -122,12 +121,12 @@ func (a *questions) keep(m *jsonrpc.Message) {
 	}
 }
 
-// strays notes the early answers to requests that were never sent, except for those that the
-// recorded client gave as well.
-func (s *Session) strays() {
+// noteOrphans notes the early answers whose requests were never sent, except those that the
+// recorded client sent as well.
+func (s *Session) noteOrphans() {
 	for _, key := range slices.Sorted(maps.Keys(s.questions.early)) {
 		m := s.questions.early[key]
-		if s.script.strays[key] {
+		if s.script.orphans[key] {
 			continue
 		}
 		s.note(Note{Kind: NoteResponse, Text: fmt.Sprintf("the client responded with the id %s, which no request of the server had", m.ID)})
@@ -135,7 +134,7 @@ func (s *Session) strays() {
 	clear(s.questions.early)
 }
 
-// answerEarly takes the early answers to requests that have been sent.
+// answerEarly handles the early answers whose requests have been sent.
 func (s *Session) answerEarly() {
 	for len(s.questions.due) > 0 {
 		m := s.questions.due[0]
@@ -154,7 +153,7 @@ func (a *questions) expires() time.Duration {
 	return never
 }
 
-// expire ends the replies to requests that have expired.
+// expire ends the replies that wait for requests that have expired.
 func (a *questions) expire(s *Session) {
 	for _, x := range a.open {
 		if x.done || x.expired {
@@ -184,7 +183,7 @@ func (s *Session) timedOut(x *question, r *reply) {
 	s.over(r)
 }
 
-// answer takes a response from the client.
+// answer handles a response from the client.
 func (s *Session) answer(m *jsonrpc.Message) {
 	x := s.questions.answered(m.ID)
 	if x == nil {
@@ -197,8 +196,8 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	}
 	x.done, x.answered = true, s.now
 	if asked := &s.script.steps[x.step]; asked.answer != 0 {
-		if answerKey(m) != asked.said {
-			s.answeredOtherwise(asked, m)
+		if answerKey(m) != asked.answerKey {
+			s.noteAnswer(asked, m)
 		}
 		s.arrive(asked.answer)
 	}
@@ -213,8 +212,8 @@ func (s *Session) answer(m *jsonrpc.Message) {
 	x.waiting = nil
 }
 
-// answeredOtherwise notes how an answer differs from the recorded one.
-func (s *Session) answeredOtherwise(asked *step, m *jsonrpc.Message) {
+// noteAnswer notes how an answer differs from the recorded one.
+func (s *Session) noteAnswer(asked *step, m *jsonrpc.Message) {
 	t := &s.script.triggers[asked.answer]
 	n := Note{Kind: NoteResponse, Frame: t.ref}
 	n.Method, n.Subject = names(asked.raw)

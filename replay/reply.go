@@ -14,41 +14,41 @@ type replyState uint8
 
 const (
 	replySends  replyState = iota // the turn of its step
-	replyGate                     // the client's answer
+	replyGate                     // the client's answer to a nested request
 	replyCancel                   // the client's cancellation
 	replyParked                   // a stream
-	replyOver                     // nothing any more
+	replyOver                     // nothing, it has ended
 )
 
 // A reply is one pass through the steps of a trigger.
 type reply struct {
 	trigger, step uint32
-	number        uint64 // orders replies by when they began
-	// live is the client message that it answers. id and token are those of that message,
-	// key is the word of id, and stream is where the answer goes.
+	number        uint64 // orders replies by their start
+	// live is the number of the client message that it answers. id and token are those of that
+	// message, key is the canonical id, and stream is where the answer goes.
 	live      uint64
 	id, token []byte
 	key       string
 	stream    Stream
 	// method and name are those of the live request.
 	method, name string
-	// base is when the last event of the reply happened, or should have, and baseAt when it
+	// base is when the last event of the reply happened, or was due, and baseAt when it
 	// happened in the recording. acted reports that the client caused it.
 	base, baseAt time.Duration
 	acted        bool
 	waived       uint32 // the last trigger that the reply no longer waits for
-	// due is when the next step is due, delayed that a fault set it.
+	// due is when the next step is due. delayed reports that a fault set it.
 	due     time.Duration
 	delayed bool
 	fault   *Fault
-	head    *Response // the response head that comes with the next step, nil for none
+	head    *Response // the response head to be written with the next step, nil for none
 	state   replyState
 
-	hangs    bool // its steps are those that hang on the trigger
+	hangs    bool // its steps are those that hang off the trigger
 	carries  bool // its steps are those of an exchange, on a stream of their own
 	closed   bool // that stream has ended
-	alone    bool // only the steps of its own call count
-	shell    bool // only the steps that are not messages count
+	alone    bool // only the steps of its own call are played
+	shell    bool // only the steps that are not messages are played
 	modern   bool // the request is of the stateless era
 	answered bool // its answer has been written
 }
@@ -62,7 +62,7 @@ func (s *Session) begins(r *reply) {
 	s.advance(r)
 }
 
-// before orders replies by their next step, then by their beginning.
+// before orders replies by their next step, then by their start.
 func (r *reply) before(q *reply) int {
 	return cmp.Or(cmp.Compare(r.step, q.step), cmp.Compare(r.number, q.number))
 }
@@ -97,7 +97,7 @@ func (s *Session) over(r *reply) {
 	r.state, r.step = replyOver, 0
 	if t := s.returnOf(r); t != 0 && s.streams.hasDuplex {
 		s.returns = append(s.returns, t)
-	} else if !r.hangs && !r.answered && !r.carries { // otherwise another stream may bring the answer
+	} else if !r.hangs && !r.answered && !r.carries { // otherwise the answer may come on another stream
 		s.forgo(r)
 	}
 	if r.carries && !r.closed && s.streams.played[r.stream] {
@@ -105,8 +105,8 @@ func (s *Session) over(r *reply) {
 	}
 }
 
-// returnOf returns the trigger at which the recorded client came back for an answer that had
-// not come when its stream ended, 0 for none.
+// returnOf returns the trigger at which the recorded client resumed a stream for an answer that
+// had not arrived when its stream ended, 0 for none.
 func (s *Session) returnOf(r *reply) uint32 {
 	answer := s.script.triggers[r.trigger].answer
 	if r.hangs || r.answered || answer == 0 {
@@ -126,7 +126,7 @@ func (s *Session) forgo(r *reply) {
 	}
 }
 
-// advance moves a reply to its next step to write, through open gates.
+// advance moves a reply to its next step to write, passing open gates.
 func (s *Session) advance(r *reply) {
 	r.state = replySends
 	for r.step != 0 {
@@ -138,7 +138,7 @@ func (s *Session) advance(r *reply) {
 			if r.head = s.script.triggers[st.trigger].response; r.head.Events {
 				return
 			}
-			// Any other head comes together with what follows.
+			// Any other head is written together with what follows.
 		case st.kind == stepMessage, (st.kind == stepData || st.kind == stepEnd) && s.responds(r), st.kind == stepData && r.hangs && s.streams.hasDuplex:
 			if !s.ended || !s.beyond(st) {
 				return
@@ -173,55 +173,56 @@ func (s *Session) advance(r *reply) {
 // responds reports whether a reply plays a response over HTTP.
 func (s *Session) responds(r *reply) bool { return r.carries && (r.shell || !s.streams.hasDuplex) }
 
-// stays reports whether a response without a recorded end stays open: an event stream that
-// has not brought what it is for.
+// stays reports whether a response without a recorded end stays open: it is an event stream
+// that has not carried an answer.
 func (s *Session) stays(r *reply) bool {
 	t := &s.script.triggers[r.trigger]
 	return (t.response == nil || t.response.Events) && (t.kind == triggerBare || t.kind == triggerRequest && !r.answered)
 }
 
 // owes reports whether the client may be waiting for the next step of a reply. On a
-// subscription it waits for the acknowledgement only.
+// subscription it waits only for the acknowledgement.
 func (s *Session) owes(r *reply) bool {
 	t := &s.script.triggers[r.trigger]
 	return !r.hangs && !r.answered && (!t.listens || r.step == t.first)
 }
 
-// when returns when the next step of a reply is due: as long after the recorded event before
-// it as the pace says. That event is the previous step, of this reply or another, or
-// something the client did since, for whatever call.
+// when returns when the next step of a reply is due: after the recorded event that precedes it,
+// by a delay that depends on the pace. That event is the previous step, of this reply or
+// another, or something the client did since then, for any call.
 func (s *Session) when(r *reply, st *step) time.Duration {
 	if r.delayed {
 		return r.due
 	}
 	base, at, acted := r.base, r.baseAt, r.acted
-	if said := &s.script.steps[s.said]; s.said != 0 && s.said < r.step && said.at >= at && s.saidAt >= base {
-		base, at, acted = s.saidAt, said.at, false
+	if last := &s.script.steps[s.wrote]; s.wrote != 0 && s.wrote < r.step && last.at >= at && s.wroteBase >= base {
+		base, at, acted = s.wroteBase, last.at, false
 	}
 	if t := &s.script.triggers[st.after]; t.at >= at {
 		if came, ok := s.arrived[st.after]; ok && came.at >= base {
 			base, at, acted = came.at, t.at, true
 		}
 	}
-	if st.kind != stepMessage { // heads and ends keep no distance of their own
+	if st.kind != stepMessage { // heads and ends add no gap at the brisk pace
 		acted = true
 	}
 	due := base + s.script.opt.Pace.delay(st.at-at, acted)
 	if r.stream != s.wroteOn && r.base < s.wroteAt && !s.streams.hasDuplex {
-		// On several connections only time keeps the order.
-		due = max(due, s.wroteAt+s.script.opt.Pace.apart(st.at-s.script.steps[s.said].at))
+		// Across connections, only time preserves the order.
+		due = max(due, s.wroteAt+s.script.opt.Pace.apart(st.at-s.script.steps[s.wrote].at))
 	}
 	return due
 }
 
-// beyond reports whether a step needed more of the client than it did before it ended the
-// session. Answers do not count, nor what the server sent after the end.
+// beyond reports whether a step was recorded after a trigger that the client did not reach
+// before it ended the session. It is false for answers, and for what the server sent after the
+// recorded end.
 func (s *Session) beyond(st *step) bool {
 	end := s.script.end
 	return st.after > s.endedAt && !st.final && (end == 0 || st.after < end)
 }
 
-// outlive ends the replies that wait for a client that has ended.
+// outlive ends the replies that wait for a client whose lane has ended.
 func (s *Session) outlive() {
 	for _, r := range s.latest() {
 		switch r.state {
@@ -244,14 +245,14 @@ func (s *Session) latest() []*reply {
 	return slices.SortedFunc(slices.Values(s.replies), func(a, b *reply) int { return cmp.Compare(b.number, a.number) })
 }
 
-// unanswered ends a reply whose client left without the answer that it waits for.
+// unanswered ends a reply whose client left without sending the answer that it waits for.
 func (s *Session) unanswered(r *reply) {
 	asked := &s.script.steps[s.script.steps[r.step].about]
-	s.remarkOn(NoteLeft, r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so ", " has no response either")
+	s.noteRequest(NoteLeft, r, asked.ref, "the client left without responding to "+RequestName(names(asked.raw))+", so ", " has no response either")
 	s.over(r)
 }
 
-// cancelGrace is how much later than in the recording a client may cancel before that is noted.
+// cancelGrace is how much later than recorded a client may cancel before this is noted.
 const cancelGrace = time.Second
 
 // awaitsCancel reports whether a request gets no response and waits for its cancellation.
@@ -260,8 +261,9 @@ func (s *Session) awaitsCancel(r *reply) bool {
 	return r.state == replyCancel && r.step != 0 && !r.answered && !t.listens && t.kind == triggerRequest
 }
 
-// remarkSilence notes the requests whose cancellation is overdue, and returns when the next one is.
-func (s *Session) remarkSilence() time.Duration {
+// noteOverdue notes the requests whose cancellation is overdue, and returns when the next
+// cancellation becomes overdue.
+func (s *Session) noteOverdue() time.Duration {
 	next := never
 	for _, r := range s.replies {
 		switch t := &s.script.triggers[r.trigger]; {
@@ -279,24 +281,24 @@ func (s *Session) remarkSilence() time.Duration {
 	return next
 }
 
-// uncancelled ends a reply whose client left without the cancellation that it waits for.
+// uncancelled ends a reply whose client left without sending the cancellation that it waits for.
 func (s *Session) uncancelled(r *reply) {
 	if s.awaitsCancel(r) {
-		s.remarkOn(NoteLeft, r, s.script.triggers[r.trigger].ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
+		s.noteRequest(NoteLeft, r, s.script.triggers[r.trigger].ref, "the client did not cancel ", ", which was cancelled in the recording and had no response")
 	}
 	s.over(r)
 }
 
-// remarkOn notes something about the request of a reply. Before and after are what the text has
-// around its name.
-func (s *Session) remarkOn(kind NoteKind, r *reply, ref session.Ref, before, after string) {
+// noteRequest notes something about the request of a reply. The text is the name of the request
+// between before and after.
+func (s *Session) noteRequest(kind NoteKind, r *reply, ref session.Ref, before, after string) {
 	n := Note{Kind: kind, Live: r.live, Frame: ref}
 	n.Method, n.Subject = s.namesOf(r)
 	n.Text = before + RequestName(n.Method, n.Subject) + after
 	s.note(n)
 }
 
-// cancel ends a reply early, or moves it to where it went on after the client's cancellation
+// cancel ends a reply early, or moves it to where it continued after the client's cancellation
 // in the recording.
 func (s *Session) cancel(r *reply) {
 	rest := false
@@ -314,10 +316,10 @@ func (s *Session) cancel(r *reply) {
 	}
 	// An HTTP client may send a cancellation, as recorded, and then hang up.
 	if rest && !s.script.triggers[r.trigger].cancelled {
-		s.remarkOn(NoteCancelled, r, s.script.steps[r.step].ref,
-			"the client cancelled ", ", which it had not done in the recording; the rest of it was not sent")
+		s.noteRequest(NoteCancelled, r, s.script.steps[r.step].ref,
+			"the client cancelled ", ", unlike in the recording; the rest of the call was not sent")
 	}
-	r.answered = r.answered || s.streams.hasDuplex // nothing comes back for it
+	r.answered = r.answered || s.streams.hasDuplex // it gets no answer
 	s.over(r)
 }
 

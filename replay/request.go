@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// request takes a request from the client.
+// request handles a request from the client.
 func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	k := s.keyer.key(m)
 	if m.Method == "initialize" {
@@ -21,18 +21,18 @@ func (s *Session) request(stream Stream, m *jsonrpc.Message, raw []byte) {
 	x := s.match(m, &k)
 	switch {
 	case x.trigger != 0:
-		s.remark(m, x)
+		s.noteMatch(m, x)
 		s.reply(stream, m, &k, x)
 	case s.forward(m, raw):
-	case s.invent(stream, m, &k):
+	case s.generate(stream, m, &k):
 	default:
 		s.miss(stream, m, &k, x.fate)
 	}
 }
 
-// forward offers an unmatched request to [Options].Forward, and reports whether it was taken.
-// A ping is not offered, nor is server/discover if the recorded server is legacy: the
-// recording answers those.
+// forward offers an unmatched request to [Options].Forward, and reports whether it was accepted.
+// A ping is not offered, nor is server/discover if the recorded server is legacy: the session
+// answers those itself.
 func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
 	legacy := m.Method == methodDiscover && !s.script.eras.modern && s.script.requests > 0
 	if s.script.opt.Forward == nil || m.Method == "ping" || legacy || !s.script.opt.Forward(bytes.Clone(raw)) {
@@ -43,12 +43,12 @@ func (s *Session) forward(m *jsonrpc.Message, raw []byte) bool {
 	return true
 }
 
-// reply plays the steps of a request, and what hangs on it.
+// reply plays the steps of a request, and those that hang off it.
 func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	t := &s.script.triggers[x.trigger]
 	r := &reply{
 		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
-		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: word(m.ID),
+		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: canonical(m.ID),
 		method: m.Method, name: jsonrpc.Value(k.subject).Decoded(),
 	}
 	if s.matched == 0 {
@@ -79,8 +79,8 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	s.shell(x.trigger)
 }
 
-// remark notes how a match is not exact.
-func (s *Session) remark(m *jsonrpc.Message, x match) {
+// noteMatch notes how a match is inexact, and whether the request gets no response.
+func (s *Session) noteMatch(m *jsonrpc.Message, x match) {
 	t := &s.script.triggers[x.trigger]
 	n := Note{Method: m.Method, Subject: jsonrpc.Subject(*m), Frame: t.ref, UsedBy: s.arrived[x.trigger].live}
 	name := RequestName(m.Method, n.Subject)
@@ -97,7 +97,7 @@ func (s *Session) remark(m *jsonrpc.Message, x match) {
 	case x.fate == fateHeld:
 		n.Kind = NoteHeld
 		n.Text = name + " gets the previous response again: the client has not yet done what preceded the next one in the recording"
-	case x.fate == fateAgain:
+	case x.fate == fateRepeat:
 		n.Kind = NoteRepeat
 		n.Text = name + " has been used up; it" + got + " again"
 	}
@@ -123,8 +123,8 @@ func (s *Session) compare(n *Note, m *jsonrpc.Message, t *trigger) {
 	n.differ(s.keyer.params(&recorded), s.keyer.params(m), "params")
 }
 
-// compareClient notes how a client describes itself differently. It gets the recorded answer
-// with the recorded version, as a server may send
+// compareClient notes how a client's description of itself differs from the recording. The
+// client gets the recorded answer with the recorded version, as a server may send
 // (basic/lifecycle#version-negotiation).
 func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	n := Note{Kind: NoteClient, Method: m.Method, Frame: t.ref,
@@ -141,11 +141,11 @@ func (s *Session) compareClient(m *jsonrpc.Message, t *trigger) {
 	}
 }
 
-// notification takes a notification from the client.
+// notification handles a notification from the client.
 func (s *Session) notification(m *jsonrpc.Message) {
 	if jsonrpc.IsCancelled(m.Method) {
-		// Of several requests with the id the oldest is meant, which is answered first.
-		key := word(firstMember(m.Params, "requestId", "id"))
+		// If several requests have the id, the oldest is meant: it is answered first.
+		key := canonical(firstMember(m.Params, "requestId", "id"))
 		var oldest *reply
 		for _, r := range s.replies {
 			if !r.hangs && r.key == key && (oldest == nil || r.number < oldest.number) {

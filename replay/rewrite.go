@@ -21,7 +21,7 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 			continue
 		}
 		if x.kind == editTask {
-			s.skipped(r, n, "has not made the task that it is about")
+			s.skipped(r, n, "has not created the task that it refers to")
 		}
 		return true
 	}
@@ -29,11 +29,11 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 }
 
 // skipped notes that a server request is not sent. The gate after it must not wait for the
-// answer to an earlier one.
+// answer to an earlier request.
 func (s *Session) skipped(r *reply, n uint32, why string) {
 	st := &s.script.steps[n]
 	s.questions.forget(n)
-	r.waived = max(r.waived, st.answer) // which will not come
+	r.waived = max(r.waived, st.answer) // the answer will not come
 	x := Note{Kind: NoteSkipped, Live: r.live, Frame: st.ref}
 	x.Method, x.Subject = names(st.raw)
 	x.Text = x.Method + " (frame " + strconv.FormatUint(st.ref.Seq, 10) + ") was not sent, since the client " + why
@@ -61,14 +61,14 @@ func (s *Session) value(x edit, r *reply) []byte {
 	return r.id
 }
 
-// bytes returns the message of a step with the live client's values. It gives a server
-// request its id.
+// bytes returns the message of a step with the live client's values. It assigns ids to server
+// requests.
 func (s *Session) bytes(r *reply, n uint32) []byte {
 	st := &s.script.steps[n]
 	raw := st.raw
 	if len(st.edits) == 0 && st.final && s.streams.hasDuplex {
 		// Over HTTP an answer may lack the id, as its exchange identifies the request.
-		// On one stream for everything nothing else does.
+		// On a stream for everything nothing but the id does.
 		return Rewrite(raw, r.id, nameID...)
 	}
 	for _, x := range st.edits {
@@ -80,7 +80,7 @@ func (s *Session) bytes(r *reply, n uint32) []byte {
 			value = s.value(x, r)
 		}
 		// A server may spell an id in its own way.
-		if bytes.ContainsAny(recorded, `\.eE`) && word(recorded) == word(value) {
+		if bytes.ContainsAny(recorded, `\.eE`) && canonical(recorded) == canonical(value) {
 			continue
 		}
 		raw = Rewrite(raw, value, x.names...)
@@ -88,13 +88,14 @@ func (s *Session) bytes(r *reply, n uint32) []byte {
 	return raw
 }
 
-// ownAnswer returns a response that was not recorded, as a line.
+// ownAnswer returns a generated response as a line.
 func ownAnswer(id []byte, member string, value []byte) []byte {
 	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"` + member + `":`), value, []byte("}\n")}, nil)
 }
 
-// Rewrite returns a copy of a message with another value at the given path of member names, of
-// equal names the last. It returns the message itself if there is no such value.
+// Rewrite returns a copy of a message with the value at the given path of member names replaced.
+// If a name occurs more than once, the last one counts. It returns the message itself if there is
+// no such value.
 func Rewrite(message, value []byte, names ...string) []byte {
 	from := begin(message)
 	v, _ := new(jsontree.Reader).ParseTop(message[from:], len(names)) // absent if it is not JSON
@@ -105,7 +106,7 @@ func Rewrite(message, value []byte, names ...string) []byte {
 	return bytes.Join([][]byte{message[:from], value, message[from+len(v.Raw()):]}, nil)
 }
 
-// Value returns the text of the value at the given path of member names, nil for none.
+// Value returns the JSON text of the value at the given path of member names, nil for none.
 func Value(message []byte, names ...string) []byte {
 	return jsonrpc.Value(message[begin(message):]).Get(names...)
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A value is found, and another put in its place, whatever else there is; what is not
-// there, or no JSON, is left as it is.
+// A value is found and replaced, whatever surrounds it. A message without the value, or that is
+// not JSON, is not changed.
 func TestRewriteMember(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for _, c := range []struct{ message, path, value, want string }{

@@ -13,8 +13,8 @@ import (
 // goroutines may play it at once, each with a [Session] of its own.
 type Script struct {
 	opt Options
-	// triggers are what the client did, steps what the server did and the gates in
-	// between, both in recorded order. Step 0 is unused.
+	// triggers are what the client did. steps are what the server did, with the gates in
+	// between. Both are in recorded order. Step 0 is unused.
 	triggers []trigger
 	steps    []step
 	index    index
@@ -24,19 +24,19 @@ type Script struct {
 	// none.
 	requests int
 	opening  uint32
-	// nextID is greater than every number that the server used as an id or at the end of one.
+	// nextID is greater than every number that the server used as an id or as the suffix of one.
 	nextID int64
 	// end is the trigger at which the client closed its lane, 0 for none.
 	end uint32
-	// inbound reports that exchanges carry client messages only, as in HTTP+SSE.
+	// inbound reports that HTTP exchanges carry client messages only, as in HTTP+SSE.
 	inbound bool
 	facts   session.Facts
 	eras    eras
-	// shows are the server capabilities that its notifications imply, such as
+	// implied are the server capabilities that its notifications imply, such as
 	// "tools.listChanged".
-	shows map[string]bool
-	// strays are the ids of client responses to nothing, see word.
-	strays map[string]bool
+	implied map[string]bool
+	// orphans are the canonical ids of client responses that match no server request.
+	orphans map[string]bool
 }
 
 // Requests returns the number of recorded client requests.
@@ -68,7 +68,7 @@ const (
 	FitExact     // it has an equal request
 )
 
-// Fits reports whether the script has a request that matches a live one.
+// Fits reports how well the script fits a live request.
 func (s *Script) Fits(m *jsonrpc.Message, variant string) Fit {
 	k := newKeyer(&s.opt)
 	x := k.key(m)
@@ -87,13 +87,13 @@ func (s *Script) HasBroken(raw []byte) bool {
 	return ok && s.index.has(key)
 }
 
-// HasPage reports whether the script has a request for target without a message.
+// HasPage reports whether the script has an HTTP request without a message for target.
 func (s *Script) HasPage(method, target string) bool {
 	return slices.ContainsFunc(bareKeys(method, target, "", nil), s.index.has)
 }
 
-// Ends returns the recorded status of the DELETE that ends a session. Of several, a failure
-// wins, otherwise the first. ok is false if there was none.
+// Ends returns the recorded status of the DELETE that ends a session. If there were several, it
+// prefers a failure, then the first. ok is false if there was none.
 func (s *Script) Ends() (status int, ok bool) {
 	for i := range s.triggers {
 		if t := &s.triggers[i]; t.deletes && t.response != nil && (!ok || status >= 300) {
@@ -114,7 +114,7 @@ const (
 	triggerInvalid                         // a frame that is not a message
 	triggerEnd                             // the client's lane ended
 	triggerBare                            // an HTTP request without a message
-	triggerRefused                         // an HTTP request refused for its head
+	triggerRefused                         // an HTTP request refused because of its head
 )
 
 // A trigger is something the client did.
@@ -124,29 +124,29 @@ type trigger struct {
 	at       time.Duration
 	exchange uint64
 	raw      []byte
-	// first begins the list of its own steps, hang the list of the steps that merely came
-	// after it. lastStep and lastHang end them.
+	// first and lastStep delimit the list of its own steps, hang and lastHang the list of steps
+	// that belong to no call and came after it.
 	first, hang, lastStep, lastHang uint32
-	// call is the first trigger of the same call. In that one, again is the last.
-	call, again uint32
-	// answer is the step that answers a request, or that an answer answers, 0 for none.
+	// call is the first trigger of the same call. In that trigger, lastInCall is the last one.
+	call, lastInCall uint32
+	// answer is, for a request, the step that answers it; for an answer, the step that it
+	// answers; 0 for none.
 	answer uint32
-	// carrier is, over HTTP, the first trigger of the same exchange, which has all steps of
-	// it. The carrier has the response of the exchange, nil for none.
+	// carrier is, over HTTP, the first trigger of the same exchange, which owns all of its
+	// steps. In the carrier, response is the response of the exchange, nil for none.
 	carrier  uint32
 	response *Response
-	// needs is the trigger without which the answer to a poll would come too early.
+	// needs is the trigger that must precede a poll, or its answer would come too early.
 	needs uint32
 	// opens and deletes mark a GET and a DELETE.
 	opens, deletes bool
-	// modern reports that the request names its own version, poll that it is a tasks/get
-	// within its call.
+	// modern reports that the request names its own protocol version, poll that it is a
+	// tasks/get within a call.
 	modern, poll bool
 	// cancelled reports that the client cancelled the request, listens that the request is
-	// a subscription, for whose response no client waits.
+	// a subscription: no client waits for its response.
 	cancelled, listens bool
-	// over reports that the exchange ended on which the response was due, so that no client
-	// waits for it.
+	// over reports that the exchange of the request ended, so no client waits for its response.
 	over bool
 }
 
@@ -168,26 +168,26 @@ type step struct {
 	form tap.Form
 	ref  session.Ref // the recorded message
 	at   time.Duration
-	// raw is the message. whole is the event or the body that held it over HTTP, nil on
+	// raw is the message. whole is the event or the body that contained it over HTTP, nil on
 	// other transports.
 	raw, whole []byte
-	trigger    uint32 // the trigger that has it in its list
+	trigger    uint32 // the trigger whose list contains it
 	call       uint32 // the request to whose call it belongs, 0 for none
 	next       uint32 // the next step in the list, 0 at its end
 	after      uint32 // the last trigger before it
-	about      uint32 // of a gate
+	about      uint32 // of a gate: what it waits for
 	edits      []edit
 	batch      *batch // the batch that the message is part of
 	// needs is the client capability that a request requires. answer is the trigger that
-	// answered it, 0 for none, and said the key of that answer.
-	needs  capabilities
-	answer uint32
-	said   Key
+	// answered it, 0 for none, and answerKey the key of that answer.
+	needs     capabilities
+	answer    uint32
+	answerKey Key
 
 	final   bool // it answers the request whose step it is
 	request bool
 	notice  bool // it is a notification
-	general bool // it came on another stream than that of its request
+	general bool // it came on a stream other than that of its request
 	line    bool // raw is a line, with its terminator
 	repeat  bool // it was sent once more on a resumed stream
 	abort   bool // the response was cut off
@@ -203,14 +203,14 @@ const (
 	editTask                  // the task that the client created for step about
 )
 
-// An edit replaces a value of a recorded message, which names lead to.
+// An edit replaces the value at a path of member names in a recorded message.
 type edit struct {
 	kind  editKind
 	about uint32
 	names []string
 }
 
-// A batch is a frame with several messages, and the steps made of them.
+// A batch is a frame with several messages, and the steps made from them.
 type batch struct {
 	raw, whole  []byte
 	first, last uint32
@@ -220,14 +220,14 @@ type batch struct {
 // A Response is the head of a response over HTTP.
 type Response struct {
 	Status int
-	// Header has the fields in recorded order and spelling, without those that belong to
-	// a connection, a body or a session.
+	// Header has the fields in recorded order and spelling, without those specific to a
+	// connection, a body or a session.
 	Header [][2]string
-	// Length is negative if there was no Content-Length, its value if the response was cut
-	// off, and 0 otherwise.
+	// Length is negative if there was no Content-Length. Otherwise it is the Content-Length if
+	// the response was cut off, and else 0.
 	Length int64
 	// Events reports that the body is an event stream. Date and Session report that the
-	// fields Date and Mcp-Session-Id, which Header lacks, were present.
+	// fields Date and Mcp-Session-Id, which Header omits, were present.
 	Events, Date, Session bool
 }
 

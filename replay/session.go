@@ -7,20 +7,19 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// A Session plays a script to one client, from the start. Times are offsets on a monotonic
-// clock of the caller. Its methods must not be called concurrently.
+// A Session plays a script to one client, from the start. Times are offsets on the caller's
+// monotonic clock. Its methods must not be called concurrently.
 //
-// After each call that takes something from the client, and at the time that [Session.Due]
-// returns, the caller calls [Session.Next] until there is nothing more to write, and then
-// [Session.Notes].
+// After each call that passes client input, and at the time returned by [Session.Due], the
+// caller calls [Session.Next] until there is nothing more to write, and then [Session.Notes].
 type Session struct {
 	script *Script
 	keyer  keyer
 	now    time.Duration
 
-	// live counts the client's messages. The others describe the last of them: its stream,
-	// what its HTTP head says beside it, the carriers whose steps it brought, and the frame
-	// of the first recorded request that matched it.
+	// live counts the client's messages. The other fields describe the last one: its stream,
+	// the variant of its HTTP head, the carriers whose steps it started, and the frame of the
+	// first recorded request that matched it.
 	live    uint64
 	stream  Stream
 	variant string
@@ -29,44 +28,43 @@ type Session struct {
 
 	can capabilities // what the client can be asked
 
-	// arrived are the triggers that have come. reached is the last recorded trigger that the
-	// client has come to. missing are earlier requests that have not come although they
-	// were in flight together with one that has.
+	// arrived are the triggers that have arrived. reached is the latest recorded trigger that
+	// the client has reached. missing are earlier triggers that may still arrive (see reach).
 	arrived  map[uint32]arrival
 	reached  uint32
 	missing  []uint32
 	requests int
-	// returns are the triggers at which the recorded client resumed a stream for answers
-	// that this client, which has one stream for everything, waits for.
+	// returns are the triggers at which the recorded client resumed a stream to get answers.
+	// The live client, which has one stream for everything, waits for those answers.
 	returns []uint32
 	cursors map[Key]*cursor
 
-	// replies are the open ones, in the order of their next steps. bound has the last reply
+	// replies are the open replies, in the order of their next steps. bound has the last reply
 	// to each request.
 	replies []*reply
 	bound   map[uint32]*reply
 	begun   uint64 // the number of replies so far
 
-	patience patience
-	said     uint32        // the last step written
-	saidAt   time.Duration // and when
-	wroteOn  Stream        // the stream of the last write
-	wroteAt  time.Duration // and when
-	rest     time.Duration // until when nothing may follow a notification
+	patience  patience
+	wrote     uint32        // the last step written
+	wroteBase time.Duration // and the time from which later steps are timed
+	wroteOn   Stream        // the stream of the last write
+	wroteAt   time.Duration // and when it happened
+	rest      time.Duration // until when nothing may follow a notification
 
 	questions questions
 	tasks     map[uint32][]byte
 	streams   streams
 	chances   chances
 
-	// outbox is written before all else. held is what a fault holds back until something
-	// else has been written, or until heldTo.
+	// outbox is written before everything else. held is what a fault holds back until
+	// something else has been written, or until heldTo.
 	outbox []Output
 	held   *Output
 	heldTo time.Duration
 
-	// ended reports that the client's lane has ended, endedAt the trigger that it had come
-	// to. leaving reports that the server is to leave, abrupt that it does so without ending
+	// ended reports that the client's lane has ended; endedAt is the trigger it had reached.
+	// leaving reports that the server is about to leave, abrupt that it does so without ending
 	// its stream, left that it has left.
 	ended, leaving, abrupt, left bool
 	endedAt                      uint32
@@ -88,14 +86,14 @@ func (s *Script) NewSession() *Session {
 
 // An Input is a message from the client.
 type Input struct {
-	// Stream is where the responses go: a stream of its own, or an attached one.
+	// Stream is where the responses go: a stream for this message, or an attached one.
 	Stream Stream
-	Raw    []byte // as it was on the wire
-	// Variant is what the head of its HTTP request says beside it; see [Head.Variant].
+	Raw    []byte // as on the wire
+	// Variant is the variant of the head of its HTTP request; see [Head.Variant].
 	Variant string
 }
 
-// A Reception describes how a session took an [Input].
+// A Reception describes how a session handles an [Input].
 type Reception struct {
 	// Requests is the number of responses to expect.
 	Requests int
@@ -104,7 +102,7 @@ type Reception struct {
 	Played bool
 }
 
-// Receive takes a message from the client.
+// Receive handles a message from the client.
 func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	s.tick(now)
 	if s.left {
@@ -112,7 +110,7 @@ func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	}
 	s.live++
 	s.stream, s.variant, s.carries, s.matched = in.Stream, in.Variant, s.carries[:0], 0
-	s.streams.expect(in.Stream) // so that no answer is the last before all is read
+	s.streams.expect(in.Stream) // so that no answer counts as the last before the batch is read
 	if m := jsonrpc.Peek(in.Raw); m.Kind != jsonrpc.Batch {
 		x.Requests = s.message(in.Stream, &m, in.Raw)
 	} else {
@@ -128,8 +126,8 @@ func (s *Session) Receive(now time.Duration, in Input) (x Reception) {
 	return x
 }
 
-// Open takes an HTTP request without a message, and reports whether its response is played,
-// from its head to its end. Last is the id of the event after which a stream is resumed, ""
+// Open handles an HTTP request without a message, and reports whether its response is played,
+// from its head to its end. last is the id of the event after which a stream is resumed, ""
 // for none.
 func (s *Session) Open(now time.Duration, stream Stream, method, target, last string, body []byte) bool {
 	s.tick(now)
@@ -146,16 +144,16 @@ func (s *Session) Open(now time.Duration, stream Stream, method, target, last st
 		case t != 0 && last != "":
 			s.carry(s.loop(key)) // what it resumes was played again
 			return true
-		case t != 0 && s.again(t):
+		case t != 0 && s.replayBare(t):
 			return true
 		}
 	}
 	return false
 }
 
-// Refuse takes the head of a message of a given length, and reports whether the message is
-// refused before its body, as the recorded server refused one of that length. The client may
-// try again unless it was refused for its length.
+// Refuse handles the head of a message of a given length, and reports whether the message is
+// refused before its body is read, because the recorded server did so for that length. A message
+// that is sent again is refused again only if the status is 413.
 func (s *Session) Refuse(now time.Duration, stream Stream, length int64) bool {
 	s.tick(now)
 	if s.left {
@@ -171,9 +169,9 @@ func (s *Session) Refuse(now time.Duration, stream Stream, length int64) bool {
 	return s.streams.played[stream]
 }
 
-// again plays a request without a message once more: a refusal is repeated, a stream goes on
-// where the previous request left it.
-func (s *Session) again(t uint32) bool {
+// replayBare plays the response to a request without a message another time: a refusal is
+// repeated, a stream continues where the previous request left it.
+func (s *Session) replayBare(t uint32) bool {
 	r := s.script.triggers[t].response
 	if r == nil {
 		return false
@@ -192,7 +190,7 @@ func (s *Session) again(t uint32) bool {
 	return true
 }
 
-// message takes one message and returns the number of responses to expect.
+// message handles one message and returns the number of responses to expect.
 func (s *Session) message(stream Stream, m *jsonrpc.Message, raw []byte) int {
 	switch m.Kind {
 	case jsonrpc.Request:
@@ -221,19 +219,19 @@ func (s *Session) begin() {
 	}
 }
 
-// An arrival is the live message with which a trigger came, and when.
+// An arrival is the live message with which a trigger arrived, and the time.
 type arrival struct {
 	live uint64
 	at   time.Duration
 }
 
-// came reports whether a trigger has come.
+// came reports whether a trigger has arrived.
 func (s *Session) came(t uint32) bool {
 	_, ok := s.arrived[t]
 	return ok
 }
 
-// arrive takes the first occurrence of a trigger and plays what came after it.
+// arrive handles the first arrival of a trigger and plays what followed it.
 func (s *Session) arrive(n uint32) {
 	if s.came(n) {
 		return
@@ -253,7 +251,7 @@ func (s *Session) arrive(n uint32) {
 	s.passOver(n)
 }
 
-// carry plays the response of an exchange that is not about a request.
+// carry plays the response of an exchange without a client request.
 func (s *Session) carry(t uint32) {
 	if !s.script.inbound && (s.streams.hasDuplex || s.carried(t)) {
 		s.begins(&reply{trigger: t, step: s.script.triggers[t].first, stream: s.stream, answered: true, carries: true})
@@ -261,7 +259,7 @@ func (s *Session) carry(t uint32) {
 }
 
 // shell plays the response of an exchange that carries client messages only. Server messages
-// come on the one stream for everything.
+// come on the duplex stream.
 func (s *Session) shell(t uint32) {
 	n := s.script.triggers[t].carrier
 	if s.script.inbound && s.streams.hasDuplex && s.stream != s.streams.duplex && s.carried(n) {
@@ -280,15 +278,15 @@ func (s *Session) carried(t uint32) bool {
 	return true
 }
 
-// hang plays what hangs on a trigger.
+// hang plays the steps that hang off a trigger.
 func (s *Session) hang(t uint32) {
 	if first := s.script.triggers[t].hang; first != 0 {
 		s.begins(&reply{trigger: t, step: first, hangs: true})
 	}
 }
 
-// passOver does, where one stream carries everything, what an HTTP client does between a
-// message and its next one. It returns the last trigger passed.
+// passOver passes over the triggers between a client message and the next one that only HTTP
+// clients cause, if one stream carries everything. It returns the last trigger passed.
 func (s *Session) passOver(t uint32) uint32 {
 	for ; s.streams.hasDuplex && int(t)+1 < len(s.script.triggers); t++ {
 		switch next := t + 1; {
@@ -305,9 +303,9 @@ func (s *Session) passOver(t uint32) uint32 {
 	return t
 }
 
-// reach records how far the client has come. A request that it skipped is still on its way if
-// the recorded client was waiting for its answer here, and so is an answer that it owes. What
-// was recorded after those waits for them.
+// reach records how far the client has progressed. A request that it skipped may still arrive if
+// the recorded client was waiting for its answer at this point, and so may an answer that the
+// client owes. Steps recorded after those wait for them.
 func (s *Session) reach(t uint32) {
 	s.missing = slices.DeleteFunc(s.missing, func(m uint32) bool { return m == t })
 	if t <= s.reached {
@@ -322,7 +320,7 @@ func (s *Session) reach(t uint32) {
 	s.patience.until = s.now + s.patience.span
 }
 
-// onItsWay reports whether a trigger that has not come may still come after a later one.
+// onItsWay reports whether a trigger that has not arrived may still arrive after a later one.
 func (s *Session) onItsWay(x *trigger, later uint32) bool {
 	switch {
 	case x.answer == 0:
@@ -336,7 +334,7 @@ func (s *Session) onItsWay(x *trigger, later uint32) bool {
 
 // awaits returns the trigger that a step waits for, 0 for none.
 func (s *Session) awaits(r *reply, st *step) uint32 {
-	// Of the steps that are not messages only the end of a stream that may bring more waits.
+	// Steps that are not messages do not wait, except the end of a stream that may carry more.
 	if st.kind != stepMessage && (st.kind != stepEnd || r.answered && s.script.triggers[r.trigger].kind != triggerBare) {
 		return 0
 	}
@@ -348,15 +346,15 @@ func (s *Session) awaits(r *reply, st *step) uint32 {
 			continue
 		}
 		if s.script.triggers[m].kind == triggerAnswer && s.owes(r) {
-			continue // the client may wait for this while its user thinks about the answer
+			continue // the client may wait for this step while its user considers the answer
 		}
 		return m
 	}
 	return 0
 }
 
-// End reports that the client sends nothing more. Steps of open calls are still played if
-// they need nothing more from the client.
+// End tells the session that the client sends nothing more. Steps of open calls are still played
+// if they need nothing more from the client.
 func (s *Session) End(now time.Duration) {
 	s.tick(now)
 	if s.ended {
@@ -390,15 +388,14 @@ func (s *Session) note(n Note) {
 	s.notes = append(s.notes, n)
 }
 
-// Requests returns the number of recorded requests that the client has sent, Recorded the
-// number of recorded requests.
+// Requests returns the number of recorded requests that the client has sent.
 func (s *Session) Requests() int { return min(s.requests, s.Recorded()) }
 
-// Recorded is documented at Requests.
+// Recorded returns the number of recorded requests.
 func (s *Session) Recorded() int { return s.script.Requests() }
 
-// BeginsAgain reports whether a message opens the recorded session and has come as often as
-// it was recorded, so that the client starts a new session with it.
+// BeginsAgain reports whether a message starts a new session: it opens the recorded session and
+// has already arrived as many times as it was recorded.
 func (s *Session) BeginsAgain(in Input) bool {
 	first := s.script.opening
 	if first == 0 || !s.came(first) {
@@ -416,6 +413,6 @@ func (s *Session) BeginsAgain(in Input) bool {
 	return len(q) > 0 && q[0] == first && s.skipUsed(q, cur) == 0
 }
 
-// Matched returns the frame number of the recorded request that matched the last message, of
-// a batch its first request, 0 for none.
+// Matched returns the frame number of the recorded request that matched the last message, or the
+// first request of a batch; 0 for none.
 func (s *Session) Matched() uint64 { return s.matched }

@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Stream identifies a way to the client. The transport chooses the numbers. Each must be
-// used for one stream of the session only.
+// A Stream identifies a byte stream to the client. The transport chooses the numbers. Each
+// number must be used for only one stream of the session.
 type Stream uint64
 
 // A StreamKind is what an attached stream carries.
@@ -20,33 +20,33 @@ const (
 	// Duplex carries everything, both ways: stdio, a WebSocket, the event stream of
 	// HTTP+SSE.
 	Duplex StreamKind = iota
-	// Standing carries what belongs to no request: the GET stream of Streamable HTTP.
+	// Standing carries messages that belong to no request: the GET stream of Streamable HTTP.
 	Standing
 )
 
-// An Output is the next thing to write: one message, in a write of its own, or a part of a
-// response over HTTP.
+// An Output is the next thing to write: one message, in its own write, or a part of a response
+// over HTTP.
 type Output struct {
 	Stream Stream
 	// Response is the recorded head of the response, which is written first; nil for none.
 	Response *Response
 	// Raw is the message, empty for none.
 	Raw []byte
-	// Whole is the event or the body that held the message, as it was recorded, or bytes of
-	// a response that are not a message. Form is its form.
+	// Whole is the recorded event or body that contained the message, or bytes of a response
+	// that are not a message. Form is its form.
 	Whole []byte
 	Form  tap.Form
 	// Line reports that Raw is a line of stdio with its recorded terminator. Otherwise Raw
 	// is the message alone.
 	Line bool
-	// Last reports that nothing more comes on the stream of a client message, Abort that
+	// Last reports that nothing more is written to the stream of a client message, Abort that
 	// the stream is cut off.
 	Last, Abort bool
 	// Leave reports that the server ends the session.
 	Leave bool
-	// Status is the HTTP status that refuses the message, 0 for none.
+	// Status is the HTTP status with which the client's message is refused, 0 for none.
 	Status int
-	// Frame is the recorded message, zero for one that was not recorded.
+	// Frame is the recorded message, zero for a message that was not recorded.
 	Frame session.Ref
 }
 
@@ -55,7 +55,7 @@ type streams struct {
 	duplex, standing       Stream
 	hasDuplex, hasStanding bool
 	// due counts the answers due on the other streams, except those in played, which are
-	// played as they were recorded, to their end.
+	// played to their end as recorded.
 	due    map[Stream]int
 	played map[Stream]bool
 }
@@ -66,7 +66,7 @@ func (t *streams) markPlayed(stream Stream) {
 	delete(t.due, stream)
 }
 
-// Attach opens a stream that is not the response to one message. A second one of a kind
+// Attach opens a stream that is not the response to one message. A second stream of a kind
 // replaces the first.
 func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	s.tick(now)
@@ -83,7 +83,7 @@ func (s *Session) Attach(now time.Duration, stream Stream, kind StreamKind) {
 	}
 }
 
-// Resume reports that the client reads a stream again after closing it.
+// Resume tells the session that the client reads a stream again after closing it.
 func (s *Session) Resume(now time.Duration, stream Stream) {
 	s.tick(now)
 	for _, r := range s.replies {
@@ -93,9 +93,9 @@ func (s *Session) Resume(now time.Duration, stream Stream) {
 	}
 }
 
-// Detach reports that the client has closed a stream. In the stateless era this cancels the
-// requests on it (2026-07-28 basic/patterns/cancellation). In the other it cancels nothing:
-// the transport keeps what goes there until the client resumes the stream.
+// Detach tells the session that the client has closed a stream. In the stateless era this
+// cancels the requests on it (2026-07-28 basic/patterns/cancellation). In the legacy era it
+// cancels nothing: the transport keeps what is sent there until the client resumes the stream.
 func (s *Session) Detach(now time.Duration, stream Stream) {
 	if s.streams.hasDuplex && stream == s.streams.duplex {
 		s.End(now)
@@ -126,8 +126,8 @@ func (t *streams) expect(stream Stream) {
 	}
 }
 
-// expected undoes the expect of [Session.Receive]. If no other answer is due, the last
-// answer in the outbox is the last on the stream. If there is none, the stream ends.
+// expected undoes the expect of [Session.Receive]. If no other answer is due, the last answer
+// in the outbox is the last on the stream; if the outbox has none, the stream ends.
 func (s *Session) expected(stream Stream, requests int) {
 	if s.streams.played[stream] {
 		delete(s.streams.due, stream)
@@ -147,8 +147,8 @@ func (s *Session) expected(stream Stream, requests int) {
 	}
 }
 
-// answered counts an answer that has been written, or never will be. It reports whether that
-// was the last one due on the stream.
+// answered counts an answer that has been written or never will be. It reports whether it was
+// the last one due on the stream.
 func (t *streams) answered(stream Stream) (last bool) {
 	n, ok := t.due[stream]
 	if n > 1 {
@@ -159,8 +159,8 @@ func (t *streams) answered(stream Stream) (last bool) {
 	return ok
 }
 
-// route returns the stream for a step. Without one the step waits, or is dropped in the
-// stateless era, where everything comes on the stream of its request.
+// route returns the stream for a step. If there is none, the step waits, or, in the stateless
+// era, is dropped: there everything is sent on the stream of its request.
 func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 	t := &s.streams
 	switch {
@@ -170,7 +170,7 @@ func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 		return r.stream, true
 	}
 	for _, x := range st.edits {
-		// A message that names another subscription goes to the stream of that
+		// A message that names another subscription goes to the stream of that subscription
 		// (2026-07-28 basic/patterns/subscriptions).
 		if x.kind == editID && (x.about != r.trigger || r.hangs) && s.script.triggers[x.about].listens {
 			if q := s.bound[x.about]; q != nil {
@@ -187,7 +187,7 @@ func (s *Session) route(r *reply, st *step) (stream Stream, ok bool) {
 	return t.standing, t.hasStanding
 }
 
-// A Refusal is a recorded exchange that the server answered for its head alone.
+// A Refusal is a recorded exchange that the server refused because of its head.
 type Refusal struct {
 	Exchange *Exchange
 	Script   *Script
@@ -199,8 +199,8 @@ func (r Refusal) Frame() session.Ref { return r.Script.triggers[r.Exchange.carri
 // Status returns the recorded HTTP status.
 func (r Refusal) Status() int { return r.Exchange.response.Status }
 
-// Outputs returns the recorded response, with the id of the live request in place of the
-// recorded one unless id is nil.
+// Outputs returns the recorded response, with the recorded id replaced by the id of the live
+// request unless that is nil.
 func (r Refusal) Outputs(id []byte) (all []Output) {
 	s := r.Script
 	var head *Response
@@ -232,8 +232,9 @@ func (r Refusal) Outputs(id []byte) (all []Output) {
 	return all
 }
 
-// Continue plays, on a stream that the recorded server closed before its answer, what came
-// when the recorded client resumed it: this client cannot. It reports whether anything came.
+// Continue plays, on a stream that the recorded server closed before its answer, what the
+// recorded client received when it resumed the stream, for a client that cannot resume. It
+// reports whether there is anything to play.
 func (s *Session) Continue(stream Stream) bool {
 	for _, r := range s.bound {
 		if t := s.returnOf(r); t != 0 && r.stream == stream {

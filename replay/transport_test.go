@@ -10,8 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// bodies makes frames of lines, each on an exchange of its own; those with > are the
-// client's.
+// bodies returns lines as frames, each on a separate exchange; those with > are from the client.
 func bodies(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		f := tap.Frame{Seq: uint64(len(frames) + 1), At: time.Duration(len(frames)) * time.Millisecond, Lane: tap.ToClient, Form: tap.FormBody}
@@ -25,7 +24,7 @@ func bodies(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// A client begins anew when it asks once more for what the recording begins with.
+// A client starts a new session when it sends the first request of the recording once more.
 func TestBeginsAgain(t *testing.T) {
 	frames := bodies(`>{"id":1,"method":"a"}
 {"id":1,"result":{}}
@@ -37,14 +36,14 @@ func TestBeginsAgain(t *testing.T) {
 	s := script(t, frames, Options{}).NewSession()
 	for i, c := range []struct {
 		message string
-		again   bool
+		want    bool
 	}{
 		{`{"id":1,"method":"a"}`, false}, {`{"id":2,"method":"b"}`, false}, {`{"id":3,"method":"b"}`, false},
 		{`{"id":4,"method":"a"}`, false}, {`{"id":5,"method":"a"}`, true}, {`{"id":5,"method":"b"}`, false},
 		{`{"method":"a"}`, false}, {`[]`, false},
 	} {
-		if again := s.BeginsAgain(Input{Raw: []byte(c.message)}); again != c.again {
-			t.Errorf("%d: %s: %v", i, c.message, again)
+		if got := s.BeginsAgain(Input{Raw: []byte(c.message)}); got != c.want {
+			t.Errorf("%d: %s: %v", i, c.message, got)
 		}
 		s.Receive(0, Input{Stream: Stream(i + 1), Raw: []byte(c.message)})
 	}
@@ -53,7 +52,7 @@ func TestBeginsAgain(t *testing.T) {
 	}
 }
 
-// A coverage counts the requests of several scripts.
+// A Coverage counts the requests of several scripts.
 func TestCoverage(t *testing.T) {
 	frames := bodies(`>{"id":1,"method":"a"}
 >{"id":1,"method":"a"}
@@ -80,7 +79,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// What a message claims is read whatever stands there.
+// The claim of a message is read whatever the message contains.
 func TestReadClaim(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a"}}`
 	for message, want := range map[string]Claim{
@@ -101,7 +100,7 @@ func TestReadClaim(t *testing.T) {
 	}
 }
 
-// A request that has no answer in the recording gets none, and its stream ends.
+// A request without an answer in the recording gets none, and its stream ends.
 func TestSilenceEndsTheStream(t *testing.T) {
 	s := script(t, bodies(`>{"id":1,"method":"a"}`), Options{Pace: Instant}).NewSession()
 	if n := s.Receive(0, Input{Stream: 5, Raw: []byte(`{"id":1,"method":"a"}`)}).Requests; n != 1 {

@@ -1,5 +1,5 @@
-// Package load reads the recordings that `mcptap diff` compares: it assigns their frames to sessions, and
-// finds the counterpart of each session.
+// Package load reads the recordings that `mcptap diff` compares. It assigns their frames to
+// sessions, and finds the counterpart of each session.
 package load
 
 import (
@@ -23,14 +23,14 @@ import (
 // A Differ reads recordings and compares their sessions.
 type Differ struct {
 	Ctx context.Context
-	// Open opens the recording that an argument names. Say reports what is not compared; it may
-	// be nil.
+	// Open opens the recording named by an argument. Say, if not nil, is called with lines about
+	// what is not compared.
 	Open func(ctx context.Context, arg string) (*recording.File, error)
 	Say  func(line string)
 	Opt  diff.Options
-	Only *Only // nil for all
+	Only *Only // the calls to compare, nil for all
 	Set  *diffreport.Set
-	// Skipped are the errors of the files in directories that cannot be compared.
+	// Skipped are the errors for the files in directories that cannot be compared.
 	Skipped []string
 }
 
@@ -38,23 +38,22 @@ type Differ struct {
 type Recording struct {
 	Rec  *store.Recording
 	Name string
-	Path string // of the file that was named
+	Path string // of the file
 	Info store.Info
-	Text bool // the file is a text
-	// Session is the only session to compare, 0 for all.
+	Text bool // the file is a text file
+	// Session is the number of the only session to compare, 0 for all.
 	Session int
 }
 
 const (
-	// maxCompared is the size above which a frame is not compared but for its
-	// envelope and its size.
+	// maxCompared is the size above which only the envelope and the size of a frame are compared.
 	maxCompared = store.DefaultMaxRaw
-	// heldFrames is how many bytes of the first frames of a recording are kept in
-	// memory, for what differs. Of the others, so many are read at once where
-	// they are asked for in order.
+	// heldFrames is the number of bytes of the first frames of a recording that are kept in
+	// memory, in case they must be compared in full. framesAhead is the number of bytes of later
+	// frames that are read together if they are requested in order.
 	heldFrames  = 16 << 20
 	framesAhead = 4 << 20
-	// frameSize is about what a frame takes besides its bytes.
+	// frameSize is the approximate size of a frame in memory, excluding its bytes.
 	frameSize = 256
 )
 
@@ -75,7 +74,7 @@ func (d *Differ) Recordings(first, second string, baselines []string) error {
 	return d.Both(a, b, more)
 }
 
-// Baselines reads the sessions of the recordings of --baseline.
+// Baselines reads the sessions of the recordings named by --baseline.
 func (d *Differ) Baselines(names []string) (all [][]*diff.Session, err error) {
 	for _, name := range names {
 		c, err := d.Load(name)
@@ -106,7 +105,7 @@ func (d *Differ) Both(a, b *Recording, baselines [][]*diff.Session) error {
 	return d.Pairs(as, bs, baselines)
 }
 
-// noteSessions reports that only one of the sessions of a recording is compared.
+// noteSessions reports if only one of several sessions of a recording is compared.
 func (d *Differ) noteSessions(r *Recording, sessions, others []*diff.Session) {
 	if len(sessions) > 1 && len(others) == 1 {
 		name := r.Info.Header.ID
@@ -153,10 +152,9 @@ func (d *Differ) Pairs(as, bs []*diff.Session, baselines [][]*diff.Session) erro
 	return nil
 }
 
-// matched finds the counterpart of each session, nil where there is none, and the
-// sessions that are left. Several clients of one server may come in any order, so
-// the first session of a client belongs to the first of one of the same name; what
-// is left then, the first to the first.
+// matched finds the counterpart of each session, nil for none, and the remaining sessions.
+// Several clients of one server may come in any order, so sessions are matched first by client
+// name and then, if there is no such session, in order.
 func matched(as, bs []*diff.Session) (others, alone []*diff.Session) {
 	byClient := map[string][]*diff.Session{}
 	for _, b := range bs {
@@ -197,7 +195,7 @@ func (d *Differ) Load(arg string) (*Recording, error) {
 	}
 	if c.Text = file.Text != nil; c.Text {
 		c.Name, c.Path = file.Name, file.Name
-		c.Info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as they stand there
+		c.Info = store.Info{Header: file.Text.Header, Gaps: file.Text.Gaps} // as in the file
 		c.Session = file.Session
 		return c, nil
 	}
@@ -205,7 +203,7 @@ func (d *Differ) Load(arg string) (*Recording, error) {
 	return c, err
 }
 
-// NewRecording describes a recording.
+// NewRecording returns a Recording for an open recording.
 func NewRecording(rec *store.Recording) (*Recording, error) {
 	rec.SetMaxRaw(maxCompared)
 	info, err := rec.Info()
@@ -219,9 +217,9 @@ func NewRecording(rec *store.Recording) (*Recording, error) {
 	return &Recording{Rec: rec, Name: name, Path: rec.Path(), Info: info}, nil
 }
 
-// Each gives the frames to fn, until the person has had enough.
+// Each calls fn for each frame, until fn fails or ctx is done.
 func (c *Recording) Each(ctx context.Context, fn func(f *tap.Frame) error) error {
-	var frame tap.Frame // one for all, as its address goes far
+	var frame tap.Frame // reused, because it escapes to the heap
 	for f, err := range c.Rec.Frames(0) {
 		if err == nil && f.Seq%1024 == 0 {
 			err = ctx.Err()
@@ -237,8 +235,8 @@ func (c *Recording) Each(ctx context.Context, fn func(f *tap.Frame) error) error
 	return nil
 }
 
-// Sessions reads the sessions of a recording other than the first, in their order. Frame
-// numbers of --only are those of the first.
+// Sessions reads the sessions of any recording but the first, in order. It ignores frame numbers
+// in --only, which refer to the first recording.
 func (d *Differ) Sessions(c *Recording) ([]*diff.Session, error) {
 	other := *d
 	if d.Only != nil && d.Only.Filter == nil {
@@ -270,16 +268,16 @@ func (d *Differ) Read(c *Recording, seen func(*session.Entry, bool)) ([]*diff.Se
 	return r.all, nil
 }
 
-// A FrameCache reads frames of a recording a second time. The requests are nearly in
-// order, and opening the file for each would dominate the time.
+// A FrameCache reads frames of a recording a second time. Frames are requested nearly in order,
+// and opening the file for each would take most of the time.
 type FrameCache struct {
 	From *Recording
-	// first holds the first frames, which take bytes bytes.
+	// first holds the first frames. bytes is their size in memory.
 	first map[uint64]tap.Frame
 	bytes int64
-	// ahead holds the frames read last, in order.
+	// ahead holds the frames that were last read together, in order.
 	ahead []tap.Frame
-	last  uint64 // number of the last frame requested
+	last  uint64 // the number of the last frame requested
 }
 
 // keep stores a frame if there is room.
@@ -300,7 +298,7 @@ func (c *FrameCache) Get(seq uint64) (tap.Frame, error) {
 		c.last = seq
 		return c.ahead[i], nil
 	}
-	const window = 64 // beyond it, reading all frames between is unlikely to pay off
+	const window = 64 // for larger gaps, reading all frames in between is unlikely to pay off
 	inOrder := seq > c.last && seq-c.last <= window
 	c.last = seq
 	if inOrder {
@@ -329,7 +327,7 @@ func (c *FrameCache) read(seq uint64) (tap.Frame, error) {
 	return c.ahead[0], nil
 }
 
-// checked adds the recording to an error about a missing frame.
+// checked adds the path of the recording to an error about a missing frame.
 func (c *FrameCache) checked(f tap.Frame, err error) (tap.Frame, error) {
 	if errors.Is(err, store.ErrNoFrame) {
 		err = fmt.Errorf("a frame of %s can no longer be read: %w", c.From.Path, err)

@@ -25,21 +25,21 @@ import (
 type sessionReader struct {
 	*Recording
 	only *Only
-	// several reports whether there is more than one session.
+	// several reports whether the recording has more than one session.
 	several  bool
 	tracker  session.Tracker
 	items    []filter.Item
 	made     map[int]*diff.Session
-	requests int // in the sessions
+	requests int // number of requests in the sessions
 	all      []*diff.Session
 	held     FrameCache
-	// seen, if set, is called with each frame of a session, and whether the filter
-	// selected it.
+	// seen, if not nil, is called with each frame of a session and whether the filter selected
+	// it.
 	seen func(e *session.Entry, marked bool)
 }
 
-// firstPass finds what only later frames reveal: in HTTP traffic the session of a
-// request head, and for some filters the outcome of a request.
+// firstPass determines what only later frames reveal: in HTTP traffic the session of a request
+// head, and for some filters the outcome of a request.
 func (r *sessionReader) firstPass(ctx context.Context) error {
 	future := r.only != nil && r.only.Filter != nil && r.only.Filter.Needs().Has(filter.NeedFuture)
 	if r.Info.Header.Transport != "http" && !future {
@@ -73,12 +73,12 @@ func (r *sessionReader) read(f *tap.Frame) (e *session.Entry, marked bool) {
 type Only struct {
 	Filter *filter.Filter
 	Frames []tap.Range
-	Text   string // as it was typed
+	Text   string // as entered by the user
 	// Matched reports that a frame of a session matched.
 	Matched bool
 }
 
-// Check returns an error if no frame matched o, unless o is nil.
+// Check returns an error if no frame matched o. A nil o matches all frames.
 func (o *Only) Check() error {
 	if o == nil || o.Matched {
 		return nil
@@ -135,11 +135,11 @@ func (r *sessionReader) end() {
 	}
 }
 
-// maxDiffRequests is how many requests of one recording are compared: of each some
-// hundred bytes are held.
+// maxDiffRequests is the maximum number of requests in one recording that can be compared: each
+// takes some hundred bytes of memory.
 const maxDiffRequests = 400_000
 
-// requestsIn is how many requests a message has.
+// requestsIn returns the number of requests in a message.
 func requestsIn(m *jsonrpc.Message) (n int) {
 	if m.Kind == jsonrpc.Request {
 		n++
@@ -150,7 +150,7 @@ func requestsIn(m *jsonrpc.Message) (n int) {
 	return n
 }
 
-// begin makes the session of a number.
+// begin returns a new session for a session number.
 func (r *sessionReader) begin(number int) *diff.Session {
 	name := r.Name
 	if r.several {
@@ -171,9 +171,9 @@ func (r *sessionReader) begin(number int) *diff.Session {
 	return s
 }
 
-// Directories compares the recordings of two directories that have one label. Of
-// several with one label the oldest is compared with the oldest. The processes
-// that a client only starts to ask what the server speaks are kept apart.
+// Directories compares the recordings of two directories that have the same label. If several
+// have the same label, they are paired by age. Recordings of processes that a client started
+// only to probe the server's protocol version are paired separately.
 func (d *Differ) Directories(first, second string) error {
 	as, err := d.labelled(first)
 	if err != nil {
@@ -210,7 +210,7 @@ func (d *Differ) Directories(first, second string) error {
 	return nil
 }
 
-// skip reports a file that cannot be compared, once.
+// skip reports once that a file cannot be compared.
 func (d *Differ) skip(err error) {
 	if text := err.Error(); !slices.Contains(d.Skipped, text) {
 		d.Skipped = append(d.Skipped, text)
@@ -218,7 +218,7 @@ func (d *Differ) skip(err error) {
 	}
 }
 
-// label is what recordings of two directories are paired by.
+// label returns the label by which recordings of two directories are paired.
 func (c *Recording) label() string {
 	if c.Info.Tally.Facts.Probe {
 		return c.Info.Header.Label + "\x00probe"
@@ -226,8 +226,8 @@ func (c *Recording) label() string {
 	return c.Info.Header.Label
 }
 
-// labelled opens the recordings of a directory, and the texts of such, in the
-// order of their starts. What cannot be read is skipped.
+// labelled opens the recordings and the text files in a directory, ordered by start time. It
+// skips those that cannot be read.
 func (d *Differ) labelled(dir string) ([]*Recording, error) {
 	var all []*Recording
 	infos, err := store.List(dir)

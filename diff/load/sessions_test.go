@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// What is too much to be held in memory is refused, with a way out.
+// A recording with too many requests for memory is refused, with a hint.
 func TestDiffOfTooManyRequests(t *testing.T) {
 	r := &sessionReader{Recording: &Recording{Name: "x"}, made: map[int]*diff.Session{}, held: FrameCache{first: map[uint64]tap.Frame{}}, requests: maxDiffRequests - 2}
 	raw := []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
@@ -25,8 +25,7 @@ func TestDiffOfTooManyRequests(t *testing.T) {
 	}
 }
 
-// TestSessionsFindTheirCounterparts holds that clients of one server may come in
-// any order.
+// TestSessionsFindTheirCounterparts checks that clients of one server may come in any order.
 func TestSessionsFindTheirCounterparts(t *testing.T) {
 	sessions := func(clients string) (all []*diff.Session) {
 		for i, name := range strings.Fields(clients) {

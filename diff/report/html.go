@@ -14,8 +14,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// HTML writes a self-contained page. It has no scripts and no images, and its content
-// security policy permits none.
+// HTML writes a self-contained page. It has no scripts and no images, and its content security
+// policy allows none.
 func HTML(w io.Writer, s *Set) error {
 	page := template.New("page").Funcs(template.FuncMap{
 		"escape": escape.String, "url": pageURL, "party": party, "revision": func(s diff.Side) string { return Revision(&s) }, "location": Location, "means": Means,
@@ -31,7 +31,7 @@ type section struct {
 	Title       string
 	Count, Left uint64
 	Calls       []CallPart
-	Open        bool // it is expanded initially
+	Open        bool // expanded initially
 }
 
 func sections(r *diff.Report) (all []section) {
@@ -43,13 +43,13 @@ func sections(r *diff.Report) (all []section) {
 	return all
 }
 
-// wide reports whether the only row is a value on one side.
+// wide reports whether there is only one row, with a value on one side only.
 func wide(rows []jsontree.Row) bool {
 	return len(rows) == 1 && (rows[0].Old == nil) != (rows[0].New == nil)
 }
 
-// A shownLine holds the pieces of a line on one side. If Marked is set, the pieces that
-// differ are highlighted; they are not if all do.
+// A shownLine holds the pieces of a line on one side. If Marked is set, the pieces that differ
+// are highlighted. It is not set if all pieces differ.
 type shownLine struct {
 	Old, Marked bool
 	Pieces      []jsontree.Piece

@@ -9,10 +9,10 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// jsonVersion is the version of the names below, which are stable.
+// jsonVersion is the version of the member names below, which are stable.
 const jsonVersion = 1
 
-// jsonHead is the beginning of each line.
+// jsonHead has the first members of each line.
 type jsonHead struct {
 	V    int    `json:"v"`
 	Type string `json:"type"`
@@ -34,33 +34,33 @@ type jsonSummary struct {
 	Failed   bool        `json:"failed"`
 }
 
-// A Sides is a comparison as one JSON document, for a page that shows two sessions side
-// by side. All texts in it are escaped as for a terminal, so a page only has to set them
-// as text. Its size is bounded by [diff.Options.Rows] and [diff.Options.Most].
+// A Sides is a comparison as one JSON document, for a page that shows two sessions side by side.
+// All texts in it are escaped as for a terminal, so a page only needs to set them as text. Its
+// size is bounded by [diff.Options.Rows] and [diff.Options.Most].
 type Sides struct {
 	V       int       `json:"v"` // 1
 	Summary string    `json:"summary"`
 	A       diff.Side `json:"a"`
 	B       diff.Side `json:"b"`
-	// Calls, Same and Alike are as in [diff.Report], as are Counts, Noise and Ignored;
-	// NotTold is the number of differences that are not in Differences.
-	Calls   uint64      `json:"calls"`
-	Same    uint64      `json:"same"`
-	Alike   uint64      `json:"alike"`
-	Counts  diff.Counts `json:"counts"`
-	NotTold diff.Counts `json:"not_listed"`
-	Noise   uint64      `json:"noise"`
-	Ignored uint64      `json:"ignored"`
+	// Calls, Same, Alike, Counts, Noise and Ignored are as in [diff.Report]. NotListed is the
+	// number of differences that are not in Differences.
+	Calls     uint64      `json:"calls"`
+	Same      uint64      `json:"same"`
+	Alike     uint64      `json:"alike"`
+	Counts    diff.Counts `json:"counts"`
+	NotListed diff.Counts `json:"not_listed"`
+	Noise     uint64      `json:"noise"`
+	Ignored   uint64      `json:"ignored"`
 	// Rows and MoreRows are as in [diff.Report].
 	Rows     []diff.CallRow `json:"rows"`
 	MoreRows uint64         `json:"more_rows"`
-	// Session are indexes of the differences that are in no call.
+	// Session are the indexes of the differences that are in no call.
 	Session     []int            `json:"session"`
 	Differences []PageDifference `json:"differences"`
 }
 
-// A PageDifference is a [diff.Difference] for a page. Its rows are those of [Rows] and
-// take the place of Old and New.
+// A PageDifference is a [diff.Difference] for a page. Its rows are those of [Rows] and replace
+// Old and New.
 type PageDifference struct {
 	diff.Difference
 	// Call, Where and Means are the results of [CallOf], [Location] and [Means].
@@ -70,9 +70,9 @@ type PageDifference struct {
 	URL   string `json:"url"` // of the page of the specification
 }
 
-// JSON writes one JSON object a line: for each comparison a line that describes
-// both sides, one for each difference, one for each group of calls, and a
-// summary; then the recordings without a counterpart. The lines are safe on a terminal.
+// JSON writes one JSON object per line: for each comparison a line that describes both sides, one
+// for each difference, one for each group of calls, and a summary; then the recordings without a
+// counterpart. The lines are safe to print on a terminal.
 func JSON(w io.Writer, s *Set) (err error) {
 	line := func(v any) {
 		text, e := escape.JSON(v)
@@ -118,11 +118,11 @@ func JSON(w io.Writer, s *Set) (err error) {
 	return err
 }
 
-// NewSides makes the document of a comparison.
+// NewSides returns the document for a comparison.
 func NewSides(r *diff.Report) *Sides {
 	s := &Sides{
 		V: jsonVersion, Summary: escape.String(r.Summary), A: escapeSide(r.A), B: escapeSide(r.B),
-		Calls: r.Calls, Same: r.Same, Alike: r.Alike, Counts: r.Counts, NotTold: r.Left, Noise: r.Noise, Ignored: r.Ignored,
+		Calls: r.Calls, Same: r.Same, Alike: r.Alike, Counts: r.Counts, NotListed: r.Left, Noise: r.Noise, Ignored: r.Ignored,
 		MoreRows: r.MoreRows, Rows: []diff.CallRow{}, Session: []int{}, Differences: []PageDifference{},
 	}
 	for _, row := range r.Rows {

@@ -11,9 +11,9 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// JUnit writes a test suite for each comparison, with a test case for the session and one
-// for each group of calls. A case fails if one of its differences is a failure; the others
-// are its output. Recordings without a counterpart are the cases of another suite.
+// JUnit writes a test suite for each comparison, with a test case for the session and one for
+// each group of calls. A case fails if one of its differences is a failure. The other differences
+// are its output. Recordings without a counterpart are the cases of a separate suite.
 func JUnit(w io.Writer, s *Set) error {
 	var suites []junit.Suite
 	for _, r := range s.Reports {
@@ -56,7 +56,7 @@ func newSuite(r *diff.Report, s *Set) junit.Suite {
 	return suite
 }
 
-// fill adds the differences of a case. Counts includes those that are not listed.
+// fill adds the differences of a case. counts includes those that are not listed.
 func fill(c *junit.Case, of []*diff.Difference, counts *diff.Counts, s *Set) {
 	var fails, others strings.Builder
 	var worst *diff.Difference

@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Markdown writes a report for a comment on a change. Recorded text appears only in code
-// spans and code blocks, where markup, links and mentions have no effect.
+// Markdown writes a report for a review comment. Recorded text appears only in code spans and
+// code blocks, where markup, links and mentions have no effect.
 func Markdown(w io.Writer, s *Set) error {
 	var m markdown
 	for i, r := range s.Reports {
@@ -82,8 +82,8 @@ var titles = [diff.Classes]string{
 	diff.Breaking: "Breaking", diff.Behaviour: "Behaviour", diff.Expected: "Expected by the revision", diff.Timing: "Timing", diff.Cosmetic: "Cosmetic",
 }
 
-// difference writes a difference. Frame numbers are code too, as most sites turn # and a
-// number into a link.
+// difference writes a difference. Frame numbers are code spans too, because most websites turn #
+// and a number into a link.
 func (m *markdown) difference(d *diff.Difference) {
 	head := []string{code(CallOf(d))}
 	if n := Numbers(d); n != "" {
@@ -159,7 +159,7 @@ func cell(s string) string {
 	return strings.ReplaceAll(code(short(s, 120)), "|", `\|`)
 }
 
-// plainText escapes markup in a text of this program, which may quote recorded names.
+// plainText escapes markup in a text by mcptap, which may quote recorded names.
 func plainText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "@", `\@`, "\n", " ").Replace(escape.String(s))
 }

@@ -1,9 +1,8 @@
-// Package report writes the reports of package diff: as JSON for programs, as Markdown for
-// a comment, as a self-contained HTML page, and as JUnit XML for a build server. It is
-// pure: the text goes to a writer.
+// Package report writes the reports of package diff as text, as JSON for programs, as Markdown
+// for review comments, as a self-contained HTML page, and as JUnit XML for build servers.
 //
-// Recorded text may be hostile. In each format it is escaped, including characters that
-// move the cursor, reorder their neighbours or are invisible.
+// Recorded text may be hostile. Every format escapes it, including characters that move the
+// cursor, reorder the text around them or are invisible.
 package report
 
 import (
@@ -17,10 +16,10 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Set is one comparison, or the comparisons of all recordings of two directories.
+// A Set is one comparison, or the comparisons of all recordings in two directories.
 type Set struct {
 	Reports []*diff.Report
-	// Unpaired are the recordings that only one of two directories has.
+	// Unpaired are the recordings or sessions that only one of the two sides has.
 	Unpaired []Unpaired
 	// If Fails is set, differences of class FailOn or higher are failures.
 	FailOn diff.Class
@@ -63,8 +62,8 @@ func pageURL(page string) string {
 	return "https://modelcontextprotocol.io/specification/" + page
 }
 
-// CallOf returns the method and the subject of the call of a difference, escaped, and
-// "session" if it is in no call.
+// CallOf returns the escaped method and subject of the call of a difference, or "session" if it
+// is in no call.
 func CallOf(d *diff.Difference) string {
 	if d.Method == "" {
 		return "session"
@@ -75,8 +74,8 @@ func CallOf(d *diff.Difference) string {
 // subjectBytes is the maximum length of a subject.
 const subjectBytes = 100
 
-// Numbers returns the numbers of the first frames of the calls of a difference on both
-// sides, such as "#5 | #7", and "" if there are none.
+// Numbers returns the numbers of the first frames of the calls of a difference on both sides,
+// such as "#5 | #7", or "" if there are none.
 func Numbers(d *diff.Difference) string {
 	if d.CallA.Seq == 0 && d.CallB.Seq == 0 {
 		return numbers(d.A, d.B)
@@ -124,8 +123,8 @@ func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
 	return all
 }
 
-// Location returns the place of a difference in its call, escaped: the path, preceded by
-// the method of the notification or the nested request.
+// Location returns the escaped place of a difference in its call: the path, preceded by the
+// method of the notification or the nested request.
 func Location(d *diff.Difference) string {
 	var parts []string
 	if d.Message != "" {
@@ -143,7 +142,7 @@ func Location(d *diff.Difference) string {
 	return strings.Join(parts, " ")
 }
 
-// Means describes a difference, escaped.
+// Means returns an escaped description of a difference.
 func Means(d *diff.Difference) string {
 	words := d.Kind.String()
 	switch {
@@ -158,7 +157,7 @@ func Means(d *diff.Difference) string {
 	return escape.String(words)
 }
 
-// Times returns how often and where else a difference occurs, "" if it occurs once.
+// Times returns how many times and where else a difference occurs, or "" if it occurs once.
 func Times(d *diff.Difference) string {
 	if d.Times <= 1 {
 		return ""
@@ -173,7 +172,7 @@ func Times(d *diff.Difference) string {
 	return s
 }
 
-// short cuts a text to a number of bytes.
+// short cuts a text to most bytes.
 func short(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -181,8 +180,7 @@ func short(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// Revision returns the revision or the dialect that a side uses, not escaped, and "" if it
-// is not known.
+// Revision returns the unescaped revision or dialect that a side uses, or "" if it is unknown.
 func Revision(s *diff.Side) string {
 	if s.Revision == jsonrpc.Dialect {
 		return "dialect " + jsonrpc.Dialect002
@@ -196,9 +194,9 @@ type Line struct {
 	Text []jsontree.Piece // escaped
 }
 
-// Rows returns the values of both sides side by side, escaped: of long texts the lines that
-// differ, else one row with the excerpts. Old and New are nil on a side without a value,
-// and equal if the row is the same.
+// Rows returns the escaped values of both sides side by side: for long texts the lines that
+// differ, otherwise one row with the excerpts. Old and New are nil on a side without a value, and
+// equal if the row does not differ.
 func Rows(d *diff.Difference) (all []jsontree.Row) {
 	whole := func(text string, size int) []jsontree.Piece {
 		if text == "" {
@@ -262,7 +260,7 @@ func Lines(d *diff.Difference) (lines []Line) {
 	return lines
 }
 
-// value returns an excerpt of a value, escaped, with the full size if it was cut.
+// value returns an escaped excerpt of a value, with the full size if it was cut.
 func value(excerpt string, size int) string {
 	s := escape.String(excerpt)
 	if strings.HasSuffix(excerpt, "…") && size > len(excerpt) {
@@ -271,8 +269,8 @@ func value(excerpt string, size int) string {
 	return s
 }
 
-// escapePieces returns the pieces of a line, escaped, without the line terminator unless
-// that differs.
+// escapePieces returns the escaped pieces of a line, without the line terminator unless that
+// differs.
 func escapePieces(pieces []jsontree.Piece) []jsontree.Piece {
 	out := make([]jsontree.Piece, 0, len(pieces))
 	for i, p := range pieces {

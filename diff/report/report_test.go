@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares with testdata/name, or writes it with -update.
+// golden compares got with testdata/name, or writes that file with -update.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -61,7 +61,7 @@ func read(t *testing.T, name string, frames []tap.Frame) *diff.Session {
 	return s
 }
 
-// weatherSessions are the two transcripts in testdata.
+// weatherSessions returns the two transcripts in testdata.
 func weatherSessions(t *testing.T) (sides []*diff.Session) {
 	t.Helper()
 	for _, name := range []string{"before", "after"} {
@@ -105,8 +105,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// hostile is a pair of sessions in which each word that comes from the wire is
-// an attack on one of the formats.
+// hostile returns a pair of sessions in which every text from the wire is an attack on one of the
+// formats.
 func hostile(t *testing.T) *Set {
 	attacks := []string{
 		"<img src=x onerror=alert(1)>", "</table></article><script>alert(1)</script>", "`` ` ``` code", "| cell |\n| --- |", "**bold** [x](javascript:alert(1)) @all",
@@ -153,7 +153,7 @@ func hostile(t *testing.T) *Set {
 	return set
 }
 
-func TestNoFormatLetsAnythingOut(t *testing.T) {
+func TestFormatsEscape(t *testing.T) {
 	set := hostile(t)
 	for _, f := range formats {
 		var b bytes.Buffer
@@ -167,13 +167,13 @@ func TestNoFormatLetsAnythingOut(t *testing.T) {
 				break
 			}
 		}
-		if again := new(bytes.Buffer); f.write(again, set) != nil || again.String() != out {
-			t.Errorf("%s: written twice it differs", f.name)
+		if second := new(bytes.Buffer); f.write(second, set) != nil || second.String() != out {
+			t.Errorf("%s: two runs differ", f.name)
 		}
 	}
 }
 
-func TestHTMLHoldsNoElementsOfOthers(t *testing.T) {
+func TestHTMLEscapesRecordedText(t *testing.T) {
 	var b bytes.Buffer
 	if err := HTML(&b, hostile(t)); err != nil {
 		t.Fatal(err)
@@ -183,21 +183,21 @@ func TestHTMLHoldsNoElementsOfOthers(t *testing.T) {
 	allowed := regexp.MustCompile(`^</?(html|head|meta|title|style|body|h1|h3|p|strong|span|table|tr|th|td|details|summary|article|div|code|a|del|ins)\b`)
 	for _, tag := range tags {
 		if !allowed.MatchString(tag) || strings.Contains(tag, "onerror") || strings.Contains(tag, "javascript:") {
-			t.Errorf("an element of somebody else's: %s", tag)
+			t.Errorf("an unexpected element: %s", tag)
 		}
 	}
 	if strings.Contains(out, "ZgotmplZ") || strings.Count(out, "<script") > 0 || strings.Count(out, "</body>") != 1 {
-		t.Error("the page is not as it was meant")
+		t.Error("the page does not have the expected form")
 	}
 	style := out[strings.Index(out, "<style>"):strings.Index(out, "</style>")]
 	for _, needs := range []string{"src=", "@import", "url(", "<link"} {
 		if strings.Contains(strings.Join(tags, ""), needs) || strings.Contains(style, needs) {
-			t.Errorf("the page needs something else: %s", needs)
+			t.Errorf("the page loads another resource: %s", needs)
 		}
 	}
 }
 
-func TestMarkdownKeepsOthersInCode(t *testing.T) {
+func TestMarkdownKeepsRecordedTextInCode(t *testing.T) {
 	var b bytes.Buffer
 	if err := Markdown(&b, hostile(t)); err != nil {
 		t.Fatal(err)
@@ -206,13 +206,13 @@ func TestMarkdownKeepsOthersInCode(t *testing.T) {
 	for _, word := range []string{"alert", "img", "bold", "@all", "evil", "red", "head", "javascript", "cell", "{{"} {
 		if strings.Contains(outside, word) {
 			i := strings.Index(outside, word)
-			t.Errorf("%q is outside of code: …%s…", word, outside[max(0, i-60):min(len(outside), i+60)])
+			t.Errorf("%q is outside code: …%s…", word, outside[max(0, i-60):min(len(outside), i+60)])
 		}
 	}
 }
 
-// withoutCode takes code out of Markdown as CommonMark reads it: fenced blocks,
-// then spans between runs of backticks of one length.
+// withoutCode removes code from Markdown as CommonMark defines it: fenced blocks, then spans between
+// runs of backticks of equal length.
 func withoutCode(t *testing.T, text string) string {
 	var kept []string
 	fence := ""
@@ -231,7 +231,7 @@ func withoutCode(t *testing.T, text string) string {
 		}
 	}
 	if fence != "" {
-		t.Error("a block of code does not end")
+		t.Error("unterminated code block")
 	}
 	var out strings.Builder
 	rest := strings.Join(kept, "\n")
@@ -258,7 +258,7 @@ func withoutCode(t *testing.T, text string) string {
 			from = j + run
 		}
 		if end < 0 {
-			t.Error("code does not end")
+			t.Error("unterminated code span")
 			return out.String() + rest
 		}
 		rest = rest[end+len(ticks):]
@@ -286,7 +286,7 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 }
 
-func TestJSONIsOneObjectALine(t *testing.T) {
+func TestJSONIsOneObjectPerLine(t *testing.T) {
 	var b bytes.Buffer
 	if err := JSON(&b, hostile(t)); err != nil {
 		t.Fatal(err)
@@ -320,10 +320,10 @@ func TestFailures(t *testing.T) {
 		t.Error("a recording without a counterpart is not a failure")
 	}
 	if set.FailOn = diff.Breaking; set.Failed() {
-		t.Error("a recording without a counterpart breaks something")
+		t.Error("a recording without a counterpart is breaking")
 	}
 	if set.FailOn, set.Fails = diff.Cosmetic, false; set.Failed() {
-		t.Error("it fails though it must not")
+		t.Error("failed unexpectedly")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// weatherSides compares the two transcripts in testdata with at most most rows.
+// weatherSides compares the two transcripts in testdata, with a maximum number of rows.
 func weatherSides(t *testing.T, rows int) *Sides {
 	t.Helper()
 	sides := weatherSessions(t)
@@ -33,8 +33,7 @@ func TestSides(t *testing.T) {
 	golden(t, "sides.json", b.Bytes())
 }
 
-// TestSidesNameEachDifference holds that each difference is found from a row or
-// from the session.
+// TestSidesNameEachDifference checks that each difference is referenced by a row or by the session.
 func TestSidesNameEachDifference(t *testing.T) {
 	s := weatherSides(t, diff.DefaultRows)
 	var named []int
@@ -53,7 +52,7 @@ func TestSidesNameEachDifference(t *testing.T) {
 	named = append(named, s.Session...)
 	slices.Sort(named)
 	if named = slices.Compact(named); len(named) != len(s.Differences) {
-		t.Errorf("%d differences are named, of %d", len(named), len(s.Differences))
+		t.Errorf("%d of %d differences are referenced", len(named), len(s.Differences))
 	}
 }
 
@@ -66,11 +65,11 @@ func TestSidesAreBounded(t *testing.T) {
 		}
 	}
 	if s := weatherSides(t, 0); len(s.Rows) != 0 || s.MoreRows != 0 {
-		t.Errorf("%d rows that nobody asked for", len(s.Rows))
+		t.Errorf("%d unrequested rows", len(s.Rows))
 	}
 }
 
-func TestSidesLetNothingOut(t *testing.T) {
+func TestSidesEscape(t *testing.T) {
 	raw, err := json.Marshal(NewSides(hostile(t).Reports[0]))
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// besideWidth is the least width of a line for two texts side by side.
-const besideWidth = 120
+// sideBySideWidth is the minimum width of a line for two texts side by side.
+const sideBySideWidth = 120
 
-// A diffText prints what differs for a person.
+// A diffText prints differences for a person.
 type diffText struct {
 	*term.Printer
 }
@@ -53,7 +53,7 @@ func (t *diffText) report(r *diff.Report) {
 	}
 }
 
-// side describes a session in a line.
+// side describes a session in one line.
 func (t *diffText) side(name string, s *diff.Side) {
 	words := []string{safe.String(s.Name), safe.String(Revision(s)), safe.String(party(s.Server)), term.Plural(s.Calls, "call", "calls")}
 	var kept []string
@@ -68,7 +68,7 @@ func (t *diffText) side(name string, s *diff.Side) {
 	}
 }
 
-// class prints the differences of a class, those of one call under its name.
+// class prints the differences of a class, grouped by call.
 func (t *diffText) class(r *diff.Report, c diff.Class) {
 	if r.Counts[c] == 0 {
 		return
@@ -124,14 +124,14 @@ func (t *diffText) difference(d *diff.Difference) {
 	}
 	switch {
 	case d.Class == diff.Expected:
-	case t.Width >= besideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
-		t.beside(d)
+	case t.Width >= sideBySideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
+		t.sideBySide(d)
 	default:
 		t.below(d)
 	}
 }
 
-// below prints what is there before and after, one below the other.
+// below prints the old and the new text, one below the other.
 func (t *diffText) below(d *diff.Difference) {
 	for _, line := range Lines(d) {
 		as := map[byte]term.Style{'-': term.Red, '+': term.Green, ' ': term.Dim}[line.Op]
@@ -147,7 +147,8 @@ func (t *diffText) below(d *diff.Difference) {
 	}
 }
 
-// painted paints pieces: those that differ, or, where all do, the whole.
+// painted paints the pieces that differ. If all is set and no piece is marked, the whole line
+// differs and is painted.
 func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) string {
 	some := false
 	for _, p := range pieces {
@@ -167,8 +168,8 @@ func (t *diffText) painted(pieces []jsontree.Piece, as term.Style, all bool) str
 	return b.String()
 }
 
-// beside prints the old and the new text side by side.
-func (t *diffText) beside(d *diff.Difference) {
+// sideBySide prints the old and the new text side by side.
+func (t *diffText) sideBySide(d *diff.Difference) {
 	width := (t.Width - 4 - 7) / 2
 	for _, r := range Rows(d) {
 		if r.Skipped > 0 {
@@ -181,8 +182,8 @@ func (t *diffText) beside(d *diff.Difference) {
 	}
 }
 
-// row prints one line of each side, in as many lines as the longer one takes.
-// Removed and added say that the side has a line that the other does not.
+// row prints one line of each side, in as many output lines as the longer one takes. removed and
+// added report that only that side has the line.
 func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool) {
 	left, right := wrapPieces(old, width), wrapPieces(now, width)
 	for i := range max(len(left), len(right)) {
@@ -213,7 +214,7 @@ func (t *diffText) row(old, now []jsontree.Piece, width int, removed, added bool
 	}
 }
 
-// mark paints the mark before a line, unless it is blank.
+// mark paints the mark before a line unless the mark is blank.
 func (t *diffText) mark(s string, as term.Style) string {
 	if s == " " {
 		return s

@@ -57,7 +57,7 @@ func (g *gen) openEvents() *act {
 
 func (g *gen) lastID() string { return fmt.Sprintf("{{c%d}}", g.ids) }
 
-// handshake is initialize and what belongs to it.
+// handshake adds initialize and the messages that belong to it.
 func (g *gen) handshake() *act {
 	a := g.begin()
 	probed := g.p.Revision == "2025-11-25" && g.sessions == 1 && g.on("probe")
@@ -65,8 +65,8 @@ func (g *gen) handshake() *act {
 		f := a.post(g.object(`"jsonrpc":"2.0"`, `"id":"probe-1"`, `"method":"server/discover"`, `"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`), "initialize", "")
 		g.refuse(f, "400 Bad Request", g.failure(`"probe-1"`, -32601, "Method not found"))
 	}
-	hello := fmt.Sprintf(`{"protocolVersion":"%s","capabilities":{"sampling":{},"elicitation":{},"roots":{}},"clientInfo":{"name":"rand","version":"1"}}`, g.p.Revision)
-	message := g.request(g.id(), "initialize", hello)
+	params := fmt.Sprintf(`{"protocolVersion":"%s","capabilities":{"sampling":{},"elicitation":{},"roots":{}},"clientInfo":{"name":"rand","version":"1"}}`, g.p.Revision)
+	message := g.request(g.id(), "initialize", params)
 	if g.p.Transport == streamable && g.sessions == 1 && !probed && g.on("unauthorized") {
 		f := a.post(message, "initialize", "")
 		f.x.Refused = true
@@ -94,7 +94,7 @@ func (g *gen) handshake() *act {
 	return a
 }
 
-// refuse answers with a status, or on one stream with the message alone.
+// refuse answers with a status, or, if one stream carries everything, with only the message.
 func (g *gen) refuse(f *flow, status, message string) {
 	if f.x == nil {
 		f.say(message)
@@ -105,7 +105,7 @@ func (g *gen) refuse(f *flow, status, message string) {
 	f.content(message)
 }
 
-// any makes an act.
+// any adds a random act.
 func (g *gen) any() []*Step {
 	a := g.begin()
 	switch choice := g.rng.IntN(12); {
@@ -131,15 +131,15 @@ func (g *gen) any() []*Step {
 	return a.steps
 }
 
-// call is a tool call with what may belong to it.
+// call adds a tool call and messages that may belong to it.
 func (g *gen) call(a *act) {
 	id := g.id()
 	args := g.value()
 	if len(g.args) > 0 && g.on("call twice") {
 		i := g.rng.IntN(len(g.args))
 		args = g.args[i]
-		g.args = slices.Delete(g.args, i, i+1)  // not twice at once
-		a.after = append(a.after, g.p.Steps...) // which of two gets which answer is not the point
+		g.args = slices.Delete(g.args, i, i+1)  // not twice concurrently
+		a.after = append(a.after, g.p.Steps...) // otherwise either of two equal calls could get either answer
 	}
 	g.making = append(g.making, args)
 	meta := ""
@@ -203,7 +203,7 @@ func (g *gen) conclude(a *act, f *flow, id string, said bool) {
 	}
 }
 
-// questionsOn are requests of the server within a call.
+// questionsOn adds server requests within a call.
 func (g *gen) questionsOn(f *flow) {
 	for _, q := range []struct{ feature, method, params, result string }{
 		{"ping on the POST stream", "ping", "", "{}"},
@@ -224,7 +224,7 @@ func (g *gen) questionsOn(f *flow) {
 	}
 }
 
-// chain is a call of 2026-07-28 that is answered after the client gave input.
+// chain adds a call of 2026-07-28 that is answered after the client gave input.
 func (g *gen) chain(f *flow, id, args string) *flow {
 	state := "s-" + g.step()
 	f.finish(g.result(id, `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"which?","requestedSchema":{"type":"object","properties":{}}}}},"requestState":"`+state+`"}`))
@@ -232,11 +232,11 @@ func (g *gen) chain(f *flow, id, args string) *flow {
 	return f.a.post(g.request(g.id(), "tools/call", params), "tools/call", "tool")
 }
 
-// resume makes the server end the stream before the answer, and the client go on with it.
+// resume makes the server end the stream before the answer, and the client resume it.
 func (g *gen) resume(a *act, f *flow, id string) {
 	f.begin()
 	if f.x.ids == 0 {
-		f.a.add(f.event("", "")) // something to go on from
+		f.a.add(f.event("", "")) // an event after which to resume
 	}
 	if g.on("retry") {
 		f.a.add(f.event("", "10"))
@@ -251,7 +251,7 @@ func (g *gen) resume(a *act, f *flow, id string) {
 	r.end()
 }
 
-// batch is several messages at once.
+// batch adds several messages in one batch.
 func (g *gen) batch(a *act) {
 	var asked, answers []string
 	for range 1 + g.rng.IntN(3) {
@@ -278,13 +278,13 @@ func (g *gen) batch(a *act) {
 	}
 }
 
-// garbage is something that is not a message.
+// garbage adds something that is not a message.
 func (g *gen) garbage(a *act) {
 	text := []string{"{not json", `"just a string"`, `{"jsonrpc":"2.0"}`, "\xff\xfe\x01", `[]`, `{"jsonrpc":"2.0","id":`}[g.rng.IntN(6)]
 	if g.p.Transport == ws {
 		text = strings.ToValidUTF8(text, "?")
 	}
-	if g.lines() && g.rng.IntN(2) == 0 { // the server's
+	if g.lines() && g.rng.IntN(2) == 0 { // from the server
 		a.add(&Step{Server: true, Kind: send, Text: g.line("banner " + text)})
 		return
 	}
@@ -297,7 +297,7 @@ func (g *gen) garbage(a *act) {
 	}
 }
 
-// listen is a subscription of 2026-07-28.
+// listen adds a subscription of 2026-07-28.
 func (g *gen) listen(a *act) {
 	id := g.id()
 	f := a.post(g.request(id, "subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///`+g.step()+`"]}}`), "subscriptions/listen", "")
@@ -317,7 +317,7 @@ func (g *gen) listen(a *act) {
 	}
 }
 
-// changed is news that no request asked for, and the list that the client then fetches.
+// changed adds an unsolicited notification of a change, and the list that the client then requests.
 func (g *gen) changed(a *act) {
 	news := g.notification("notifications/tools/list_changed", "")
 	if g.lines() {
@@ -332,7 +332,7 @@ func (g *gen) changed(a *act) {
 	}
 }
 
-// twice is two calls in flight with one id.
+// twice adds two calls that are in flight with the same id.
 func (g *gen) twice(a *act) {
 	id := g.id()
 	var flows []*flow
@@ -348,13 +348,13 @@ func (g *gen) twice(a *act) {
 	}
 }
 
-// refused is a request that is answered by a status.
+// refused adds a request that is answered with a failure status.
 func (g *gen) refused(a *act) {
 	id := g.id()
 	f := a.post(g.request(id, "tools/call", `{"name":"tool","arguments":{"n":`+g.value()+`}}`), "tools/call", "tool")
 	status := []string{"400 Bad Request", "403 Forbidden", "404 Not Found", "429 Too Many Requests", "500 Internal Server Error"}[g.rng.IntN(5)]
 	if strings.HasPrefix(status, "404") && g.named {
-		status = "400 Bad Request" // 404 is for a session that is over
+		status = "400 Bad Request" // 404 means that the session is over
 	}
 	if g.rng.IntN(2) == 0 {
 		g.refuse(f, status, g.failure(id, -32000, "refused"))
@@ -382,7 +382,7 @@ func (g *gen) close() {
 	case g.sessions < 2 && g.on("mid-session 404"):
 		f := a.post(g.request(g.id(), "tools/call", `{"name":"tool","arguments":{"n":`+g.value()+`}}`), "tools/call", "tool")
 		g.refuse(f, "404 Not Found", g.failure(g.lastID(), -32001, "Session not found"))
-		g.again = true
+		g.more = true
 	case g.on("DELETE"):
 		f := &flow{a: a}
 		f.ask("DELETE", g.fields("DELETE", ""), "")

@@ -94,8 +94,8 @@ func (t *trial) record() error {
 	return errors.Join(append(errs, t.causal(all))...)
 }
 
-// numberOf finds the number that the tap gave an exchange: the tap numbers the requests
-// in the order in which they came, as the plan does where the client waits.
+// numberOf returns the number that the tap assigned to an exchange. The tap numbers requests in the
+// order in which they arrived. The plan has the same order if the client waits.
 func numberOf(all []frame, p *Plan, x *Exchange, number int) (int, error) {
 	if x == nil {
 		return number, nil
@@ -167,8 +167,8 @@ func (p *Plan) stderr() (text string) {
 
 var pseudonym = regexp.MustCompile(`masked:[0-9a-f]+`)
 
-// hide replaces the ids of sessions and their pseudonyms: unless it is to keep secrets,
-// the tap records the latter.
+// hide replaces the ids of sessions and their pseudonyms. The tap records the pseudonyms unless it
+// keeps secrets.
 func (p *Plan) hide(text string) string {
 	text = pseudonym.ReplaceAllString(text, "masked")
 	for name, value := range p.Vars {
@@ -182,9 +182,9 @@ func (p *Plan) hide(text string) string {
 	return text
 }
 
-// causal compares the order of the frames with that of the steps. Each side waits for
-// the other's steps, so a frame of one side comes after all earlier steps of the other.
-// A body is a frame when it ends.
+// causal compares the order of the frames with that of the steps. Each side waits for the other's
+// steps, so a frame of one side comes after all earlier steps of the other. The frame of a body is
+// recorded when the body ends.
 func (t *trial) causal(all []frame) error {
 	numbers := map[*Exchange]int{}
 	for i, x := range t.p.exchanges() {
@@ -222,19 +222,19 @@ func (t *trial) causal(all []frame) error {
 			}
 		}
 		if seq != 0 && seq <= latest[!s.Server] {
-			return fmt.Errorf("frame %d is numbered before frame %d, on which it follows: %s", seq, latest[!s.Server], visible(s.Text+s.Body))
+			return fmt.Errorf("frame %d is numbered before frame %d, which it follows: %s", seq, latest[!s.Server], visible(s.Text+s.Body))
 		}
 		latest[s.Server] = max(latest[s.Server], seq)
 	}
 	return nil
 }
 
-// completes reports whether a body is whole with a step.
+// completes reports whether a step completes a body.
 func (s *Step) completes() bool {
 	return s.Kind == body && s.X.Framing == "length" || s.Kind == end && s.X.Framing != "length" && !s.X.Events
 }
 
-// text compares what is read back of the two forms of text with the recording.
+// text exports the recording in both text formats, and compares what is read back with it.
 func (t *trial) text() error {
 	want, err := command("show", "--json", t.rec)
 	if err != nil {
@@ -253,7 +253,7 @@ func (t *trial) text() error {
 		if err != nil {
 			return err
 		}
-		if ext == ".txtar" { // times are rounded there
+		if ext == ".txtar" { // times are rounded in transcripts
 			want, got = times.ReplaceAllString(want, ""), times.ReplaceAllString(got, "")
 		}
 		if err := differ("show --json of "+ext, want, got); err != nil {
@@ -263,8 +263,8 @@ func (t *trial) text() error {
 		if err != nil {
 			return err
 		}
-		again, err := t.contents(recordingIn(dir))
-		if err := errors.Join(err, differ("frames of "+ext, first, again)); err != nil {
+		reread, err := t.contents(recordingIn(dir))
+		if err := errors.Join(err, differ("frames of "+ext, first, reread)); err != nil {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (t *trial) text() error {
 
 var times = regexp.MustCompile(`,"[a-z_]*_ns":[0-9]+`)
 
-// contents writes all of a recording but times.
+// contents returns the content of a recording without times.
 func (t *trial) contents(rec string) (string, error) {
 	text, err := command("export", rec)
 	return times.ReplaceAllString(text, ""), err
@@ -290,7 +290,7 @@ func (t *trial) onMock(p *Plan, v Vars, hasty bool, pace string) error {
 	}
 	if p == t.p {
 		view := c.compare
-		if hasty { // of two equal requests at once, either may be the first to arrive
+		if hasty { // of two concurrent equal requests, either may arrive first
 			view = c.compareAll
 		}
 		defer func() { t.note(exact, view((*reply).exactly)) }()
@@ -307,8 +307,7 @@ func (t *trial) onMock(p *Plan, v Vars, hasty bool, pace string) error {
 	return errors.Join(err, c.compare((*reply).messages), m.stop(0))
 }
 
-// compare compares what the client got with what was recorded, as far as a view of the
-// responses shows it.
+// compare compares what the client got with the recording, in a given view of the responses.
 func (c *client) compare(view func(*reply) string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,7 +317,7 @@ func (c *client) compare(view func(*reply) string) error {
 	}
 	errs := []error{differ("messages", want, got)}
 	for _, x := range c.p.exchanges() {
-		if got := c.got[x]; got != nil { // else run has said why
+		if got := c.got[x]; got != nil { // otherwise run has reported why
 			errs = append(errs, differ(fmt.Sprintf("exchange %d", x.Number), view(planned(c.p, x, c.v)), view(got)))
 		}
 	}
@@ -345,7 +344,7 @@ func ordered(text string) string {
 	return strings.Join(slices.Sorted(strings.Lines(text)), "")
 }
 
-// same compares the recording with another one of the plan, with other ids.
+// same compares the recording with another recording of the plan with other ids.
 func (t *trial) same() error {
 	s := t.spec
 	s.Others = true
@@ -364,7 +363,7 @@ func noDifference(a, b string) error {
 	return nil
 }
 
-// diffMock compares the recording with one of the mock that plays it.
+// diffMock compares the recording with a recording of the mock that plays it.
 func (t *trial) diffMock() error {
 	data := filepath.Join(t.dir, "mocked")
 	c := t.client(t.p, t.p.Vars)
@@ -390,7 +389,7 @@ func (t *trial) diffMock() error {
 // ended waits until a recording has the ends of a number of exchanges.
 func ended(data string, exchanges int, patience time.Duration) error {
 	for limit := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		text, err := command("export", "@last", "--dir", data) // not there before it is flushed
+		text, err := command("export", "@last", "--dir", data) // it does not exist before it is flushed
 		if err == nil && strings.Count(text, `{\"event\":\"end\"`) >= exchanges {
 			return nil
 		}

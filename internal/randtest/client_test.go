@@ -14,23 +14,22 @@ import (
 	"time"
 )
 
-// A reply is what the client received on one exchange, or on the one stream that
-// there is.
+// A reply is what the client received on one exchange, or on the only stream.
 type reply struct {
 	raw    []byte // exactly
 	body   []byte // without framing
-	status string // of the last head; "" before it
+	status string // the status of the last head; "" before it
 	fields []string
-	how    string // it ended: length, chunked, close, broken off, hang-up; "" while it has not
+	how    string // how it ended: length, chunked, close, broken off, hang-up; "" while it has not
 }
 
 // A client plays the client half of a plan.
 type client struct {
 	p     *Plan
 	v     Vars
-	eager bool // it waits for what a step needs only
-	// unordered says that the lines come from exchanges at once, so that only those
-	// between two steps of the client are in the order of the plan.
+	eager bool // it waits only for what a step needs
+	// unordered reports that lines come from concurrent exchanges, so they may arrive in any
+	// order.
 	unordered bool
 	addr      string
 	arrived   func(*Step) // waits until the server has noticed a step; may be nil
@@ -41,7 +40,7 @@ type client struct {
 	cond  sync.Cond
 	got   map[*Exchange]*reply
 	conns map[int]*clientConn
-	upTo  map[*Step]int // how much of a body or how many events have come by a step
+	upTo  map[*Step]int // how much of a body or how many events have arrived by a step
 	said  map[*Step]int // how many events with messages
 }
 
@@ -73,8 +72,7 @@ func newClient(p *Plan, v Vars) *client {
 	return c
 }
 
-// has reports whether what the server does in a step has come. The caller holds the
-// lock.
+// has reports whether the output of a server step has arrived. The caller holds the lock.
 func (c *client) has(s *Step) bool {
 	got := c.got[s.X]
 	switch {
@@ -115,7 +113,7 @@ func blocks(b []byte) (all []string) {
 	}
 }
 
-// messagesIn returns what an event stream carries.
+// messagesIn returns the messages in an event stream.
 func messagesIn(b []byte) (all []string) {
 	for _, block := range blocks(b) {
 		for line := range strings.Lines(block) {
@@ -127,7 +125,7 @@ func messagesIn(b []byte) (all []string) {
 	return all
 }
 
-// wait waits until what is needed for a step has come. The error names what did not.
+// wait waits until everything that a step needs has arrived. The error names what did not.
 func (c *client) wait(needs []*Step) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +159,7 @@ func (c *client) run() error {
 		needs := c.p.Steps[:i]
 		if c.eager {
 			needs = slices.DeleteFunc(slices.Clone(s.Needs), func(n *Step) bool { return !planned[n] })
-			for _, before := range c.p.Steps[:i] { // what follows on another connection may overtake
+			for _, before := range c.p.Steps[:i] { // what follows on another connection may overtake it
 				if c.p.Transport == sse && before.Kind == head {
 					needs = append(needs, before)
 				}
@@ -224,7 +222,7 @@ func (c *client) send(s *Step) error {
 	return nil
 }
 
-// conn returns the connection for an exchange: the planned one where it is free.
+// conn returns the connection for an exchange: the planned one if it is free.
 func (c *client) conn(x *Exchange) (*clientConn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +242,7 @@ func (c *client) conn(x *Exchange) (*clientConn, error) {
 	return conn, nil
 }
 
-// line adds to what came on the one stream that there is.
+// line adds a line that arrived on the only stream.
 func (c *client) line(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -287,7 +285,7 @@ func (c *client) read(x *Exchange, conn *clientConn, got *reply) {
 	})
 }
 
-// learn takes the values that the server made up. The caller holds the lock.
+// learn stores the values that the server chose. The caller holds the lock.
 func (c *client) learn(x *Exchange, got *reply) {
 	for _, s := range c.p.Steps {
 		if s.X != x || s.Kind != head {
@@ -446,7 +444,7 @@ func (r *responseReader) part(n int) error {
 	return nil
 }
 
-// planned is the reply that an exchange must get, as a client reads it.
+// planned returns the reply that an exchange must get, as a client reads it.
 func planned(p *Plan, x *Exchange, v Vars) *reply {
 	got := &reply{}
 	text := p.received(x, true, v)
@@ -460,12 +458,12 @@ func planned(p *Plan, x *Exchange, v Vars) *reply {
 	return got
 }
 
-// ofConnection are fields about one connection or one body. A server that plays a
-// recording makes them anew.
+// ofConnection are the fields specific to a connection or a body. A server that plays a recording
+// generates them.
 var ofConnection = []string{"Connection", "Content-Length", "Date", "Keep-Alive", "Trailer", "Transfer-Encoding"}
 
-// messages is what a client gets that goes by the messages of a response, its status and
-// its end.
+// messages returns the view of a client that considers the messages of a response, its status and its
+// end.
 func (r *reply) messages() string {
 	var b strings.Builder
 	status, _, _ := strings.Cut(r.status, " ")
@@ -483,7 +481,7 @@ func (r *reply) messages() string {
 	return b.String()
 }
 
-// exactly is all that a client gets of a recorded response, whatever the framing.
+// exactly returns everything that a client gets of a recorded response, whatever the framing.
 func (r *reply) exactly() string {
 	var fields []string
 	for _, f := range r.fields {

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// A feature is something that a session may have. When one may come next, it comes
-// with the chance of its weight in a hundred.
+// A feature is something that a session may have. Where it is possible, it occurs with a
+// probability of weight percent.
 type feature struct {
 	name   string
 	weight int
 }
 
 var features = []feature{
-	// What is said.
+	// The messages.
 	{"batch", 40},
 	{"garbage line", 30},
 	{"id twice", 25},
@@ -39,7 +39,7 @@ var features = []feature{
 	{"odd values", 30},
 	{"string ids", 30},
 	{"concurrent calls", 40},
-	// How HTTP says it.
+	// How HTTP carries them.
 	{"no session ids", 25},
 	{"GET stream", 60},
 	{"405 to GET", 50},
@@ -72,11 +72,11 @@ var features = []feature{
 	{"exit status", 20},
 }
 
-// New returns the plan of a seed.
+// New returns the plan for a seed.
 func New(seed uint64) *Plan { return newPlan(seed, "", nil) }
 
-// newPlan returns the plan of a seed on a transport, "" for any, without some features.
-// What is left of two plans with one seed is much alike.
+// newPlan returns the plan for a seed on a transport, "" for any, without some features. The remaining
+// parts of two plans with the same seed are similar.
 func newPlan(seed uint64, transport string, without []string) *Plan {
 	g := &gen{
 		rng:     rand.New(rand.NewPCG(seed, 0x6d6370)),
@@ -89,8 +89,8 @@ func newPlan(seed uint64, transport string, without []string) *Plan {
 	}
 	g.revision()
 	g.style()
-	for g.session(); g.again; g.session() {
-		g.again = false
+	for g.session(); g.more; g.session() {
+		g.more = false
 	}
 	g.last()
 	for _, f := range features {
@@ -109,18 +109,18 @@ type gen struct {
 	used    map[string]bool
 
 	act       int
-	current   *act    // the one being made
+	current   *act    // the one being generated
 	barrier   []*Step // what every later step needs
 	ids       int     // of the client
 	questions int     // of the server
-	number    int     // for what must differ
+	number    int     // for values that must differ
 	exchanges int
 	sessions  int
 	standing  *Exchange // the GET stream of the session, or the stream of HTTP+SSE
 	opened    *Step     // its head
 	args      []string  // of earlier calls
-	making    []string  // of those that are made now
-	again     bool      // another session follows
+	making    []string  // of the calls being generated
+	more      bool      // another session follows
 
 	stringIDs, reordered, values, crlfEvents, crlfLines, eventIDs, named, authorized bool
 }
@@ -143,7 +143,7 @@ func (g *gen) revision() {
 	g.p.Revision = all[n]
 }
 
-// on reports whether something with a feature comes now.
+// on reports whether a feature occurs now.
 func (g *gen) on(name string) bool {
 	i := slices.IndexFunc(features, func(f feature) bool { return f.name == name })
 	if g.rng.IntN(100) >= features[i].weight || slices.Contains(g.without, name) {
@@ -153,7 +153,7 @@ func (g *gen) on(name string) bool {
 	return true
 }
 
-// note marks a feature as one that the plan has.
+// note records that the plan has a feature.
 func (g *gen) note(name string) {
 	g.used[name] = true
 	if g.current != nil {
@@ -163,7 +163,7 @@ func (g *gen) note(name string) {
 	}
 }
 
-// style chooses what holds for the whole plan.
+// style chooses the features of the whole plan.
 func (g *gen) style() {
 	g.stringIDs, g.reordered = g.on("string ids"), g.on("reordered JSON")
 	g.values = g.on("odd values")
@@ -180,7 +180,7 @@ func (g *gen) style() {
 	}
 }
 
-// session makes one session.
+// session generates one session.
 func (g *gen) session() {
 	g.sessions++
 	g.standing = nil
@@ -199,15 +199,14 @@ func (g *gen) session() {
 	g.close()
 }
 
-// begin begins an act. The steps before it need not be done for it, but those of the
-// last barrier.
+// begin begins an act. Of the steps before it, it needs only those of the last barrier.
 func (g *gen) begin() *act {
 	g.act++
 	g.current = &act{g: g, number: g.act, after: g.barrier}
 	return g.current
 }
 
-// An act is steps of which each needs the one before it.
+// An act is a sequence of steps. Each step needs the previous one.
 type act struct {
 	g      *gen
 	number int
@@ -217,7 +216,7 @@ type act struct {
 	features []string
 }
 
-// kept makes an act one that is in each part of the plan.
+// kept marks an act that is in every part of the plan.
 func (a *act) kept() *act {
 	for _, s := range a.steps {
 		s.Act = 0
@@ -233,8 +232,8 @@ func (a *act) add(s *Step) *Step {
 	return s
 }
 
-// merge adds acts to the plan: the steps of each in their order, and of all in any. A body
-// is recorded when it ends, so nothing comes between the two.
+// merge adds acts to the plan. The steps of each act stay in order; acts are interleaved at random. A
+// body is recorded when it ends, so no step is placed between the two.
 func (g *gen) merge(acts [][]*Step) {
 	g.current = nil
 	for {
@@ -248,7 +247,7 @@ func (g *gen) merge(acts [][]*Step) {
 		switch {
 		case first.X == nil || first.X == g.standing:
 		case first.Kind == body, first.Kind == head && !first.X.Events && !g.on("slow body"),
-			g.p.Transport == sse && first.Kind == send: // else two messages may overtake each other
+			g.p.Transport == sse && first.Kind == send: // otherwise two messages may overtake each other
 			for acts[i][n-1].Kind != end {
 				n++
 			}
@@ -258,7 +257,7 @@ func (g *gen) merge(acts [][]*Step) {
 	}
 }
 
-// settle adds an act that needs all steps before it and that all later ones need.
+// settle adds an act that needs all steps before it. All later steps need it.
 func (g *gen) settle(a *act) {
 	g.current = nil
 	if len(a.steps) == 0 {
@@ -276,8 +275,8 @@ type flow struct {
 	stream bool      // its head is sent, and it is an event stream
 }
 
-// post makes the client send a message. The method names what the fields of 2026-07-28
-// repeat, "" for what is neither a request nor a notification.
+// post makes the client send a message. method is what the fields of 2026-07-28 repeat, "" if the
+// message is neither a request nor a notification.
 func (a *act) post(message, method, name string) *flow {
 	g := a.g
 	if g.lines() {
@@ -330,7 +329,7 @@ func (f *flow) ask(method string, fields []string, content string) {
 	f.a.add(s)
 }
 
-// fields are those that a client sends with a message, or with a GET.
+// fields returns those that a client sends with a message or with a GET.
 func (g *gen) fields(method, name string) (all []string) {
 	all = []string{"Accept: application/json, text/event-stream"}
 	if method == "GET" {
@@ -428,7 +427,7 @@ func (f *flow) piece(kind, text string) *Step {
 	return s
 }
 
-// accepted answers a message that needs no answer.
+// accepted responds to a message that needs no answer.
 func (f *flow) accepted() {
 	if f.x == nil {
 		return
@@ -473,7 +472,7 @@ func (f *flow) begin() {
 	}
 }
 
-// event is one block of an event stream.
+// event adds one block of an event stream.
 func (f *flow) event(message, retry string) *Step {
 	g := f.a.g
 	var lines []string
@@ -502,7 +501,7 @@ func (f *flow) event(message, retry string) *Step {
 	return s
 }
 
-// eventID is the name of the id of the nth event with an id.
+// eventID returns the name for the id of the nth event with an id.
 func (g *gen) eventID(x *Exchange, n int) string {
 	name := fmt.Sprintf("event%d.%d", x.Number, n)
 	g.p.Vars[name] = fmt.Sprintf("e%d_%d", x.Number, n)
@@ -524,7 +523,7 @@ func (f *flow) finish(message string) {
 	}
 }
 
-// onStanding sends a message on the stream that belongs to no request.
+// onStanding sends a message on the standing stream.
 func (g *gen) onStanding(a *act, message string) {
 	f := &flow{a: a, x: g.standing, stream: true}
 	s := f.event(message, "")
@@ -532,7 +531,7 @@ func (g *gen) onStanding(a *act, message string) {
 	a.add(s)
 }
 
-// id makes an id for a request of the client.
+// id returns an id for a client request.
 func (g *gen) id() string {
 	g.ids++
 	name := "c" + strconv.Itoa(g.ids)
@@ -543,14 +542,14 @@ func (g *gen) id() string {
 	return "{{" + name + "}}"
 }
 
-// token makes a progress token.
+// token returns a progress token.
 func (g *gen) token() string {
 	name := "t" + strconv.Itoa(g.ids)
 	g.p.Vars[name] = `"tok-` + strconv.Itoa(g.ids) + `"`
 	return "{{" + name + "}}"
 }
 
-// request is a request of the client.
+// request returns a client request.
 func (g *gen) request(id, method, params string) string {
 	if g.modern() {
 		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"rand","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"sampling":{},"elicitation":{}}}`
@@ -562,7 +561,7 @@ func (g *gen) request(id, method, params string) string {
 	return g.object(`"jsonrpc":"2.0"`, `"id":`+id, `"method":"`+method+`"`, `"params":`+params)
 }
 
-// result is a response of either side.
+// result returns a response of either side.
 func (g *gen) result(id, result string) string {
 	if g.modern() && !strings.Contains(result, `"resultType"`) {
 		result = strings.Replace(`{"resultType":"complete",`+result[1:], `",}`, `"}`, 1)
@@ -581,7 +580,7 @@ func (g *gen) notification(method, params string) string {
 	return g.object(`"jsonrpc":"2.0"`, `"method":"`+method+`"`, `"params":`+params)
 }
 
-// object joins members, as different programs write them.
+// object joins members in the ways in which different programs write them.
 func (g *gen) object(members ...string) string {
 	if !g.reordered {
 		return "{" + strings.Join(members, ",") + "}"
@@ -595,7 +594,7 @@ func (g *gen) object(members ...string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// value is a JSON value that is easily changed on the way.
+// value returns a JSON value that is easily altered in transit.
 func (g *gen) value() string {
 	g.number++
 	if !g.values {
@@ -605,8 +604,8 @@ func (g *gen) value() string {
 	return fmt.Sprintf(`[%d,%s]`, g.number, odd[g.rng.IntN(len(odd))])
 }
 
-// assignConns gives each exchange a connection: one whose last response is over, or a
-// new one.
+// assignConns assigns a connection to each exchange: one whose last response has ended, or a new
+// one.
 func assignConns(p *Plan) {
 	var free []int
 	conns := 0
@@ -625,13 +624,13 @@ func assignConns(p *Plan) {
 	}
 }
 
-// TestNew makes the plans of many seeds: each twice, and the parts of one.
+// TestNew generates the plans for many seeds, each twice, and the parts of each plan.
 func TestNew(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(300) {
 		p := New(seed)
 		if text := p.String(); text != New(seed).String() {
-			t.Fatalf("seed %d has two plans", seed)
+			t.Fatalf("seed %d has two different plans", seed)
 		}
 		seen[p.Transport], seen[p.Revision] = true, true
 		for _, f := range p.Features {

@@ -1,9 +1,9 @@
-// Package randtest drives mcptap with random MCP sessions and compares what crosses
-// with what was planned. It has test files only.
+// Package randtest drives mcptap with random MCP sessions and compares the traffic with the plan. It
+// has only test files.
 //
-// A [Plan] is made of a seed: the steps of a scripted client and a scripted server in
-// one order. Each side does a step when all steps before it are done, so a plan has one
-// outcome, and the bytes that each side must receive follow from the plan alone.
+// A [Plan] is generated from a seed: the steps of a scripted client and a scripted server in one
+// order. Each side does a step when all steps before it are done, so a plan has one outcome, and it
+// determines the bytes that each side must receive.
 //
 // To repeat a seed, to choose the features and to find the smallest failing plan:
 //
@@ -22,10 +22,10 @@ type Plan struct {
 	Seed      uint64
 	Transport string
 	Revision  string
-	Features  []string // what is in it, in the order of the table of features
+	Features  []string // the features in it, in the order of the table
 	Steps     []*Step
-	Vars      Vars     // what the names in texts stand for
-	common    []string // the features of no act
+	Vars      Vars     // the values of the names in texts
+	common    []string // the features that belong to no act
 	Exit      int      // the server's exit status on stdio
 }
 
@@ -41,17 +41,15 @@ type Exchange struct {
 	Number int
 	Method string
 	Last   string // Last-Event-ID, as a text with names
-	// Framing is how the response ends: length, chunked, close, or none for one
-	// that has no body.
+	// Framing is how the response ends: length, chunked, close, or none if it has no body.
 	Framing string
 	Events  bool // the response is an event stream
 	Conn    int  // the client's connection
 	Refused bool // the response is not part of the session: other transports leave it out
-	ids     int  // events with ids so far
+	ids     int  // number of events with ids so far
 }
 
-// The kinds of steps. A send is the client's, or a message of the server's on stdio
-// and WebSocket.
+// The kinds of steps. A send is a message of the client or, on stdio and WebSocket, of the server.
 const (
 	send    = "send"
 	hangUp  = "hang up"
@@ -64,8 +62,8 @@ const (
 	stderr  = "stderr"
 )
 
-// A Step is one thing that one side does. Texts have names in them, as {{c1}}, that
-// stand for what differs from run to run: ids, hosts, session ids.
+// A Step is one action of one side. Texts contain names such as {{c1}}, which stand for values that
+// differ from run to run: ids, hosts, session ids.
 type Step struct {
 	Act      int // the steps of one act are kept or removed together
 	Server   bool
@@ -73,16 +71,16 @@ type Step struct {
 	X        *Exchange
 	Text     string
 	Body     string    // of a request
-	Chunks   int       // how many chunks the text is sent in, if chunked
-	Odd      bool      // with leading zeros and an extension in the chunk sizes
+	Chunks   int       // the number of chunks in which the text is sent, if chunked
+	Odd      bool      // chunk sizes have leading zeros and an extension
 	features *[]string // of its act
 	Needs    []*Step   // the steps that must be done before, whatever the order of the others
 }
 
-// Vars are what names stand for.
+// Vars are the values of names.
 type Vars map[string]string
 
-// expand puts the values of names in their place.
+// expand replaces names by their values.
 func (v Vars) expand(text string) string {
 	var b strings.Builder
 	for {
@@ -152,8 +150,7 @@ func chunked(text string, n int, odd bool) string {
 	return b.String()
 }
 
-// received returns the bytes of all steps of one side, on one exchange or on the one
-// stream that there is.
+// received returns the bytes of all steps of one side, on one exchange or on the only stream.
 func (p *Plan) received(x *Exchange, server bool, v Vars) string {
 	var b strings.Builder
 	for _, s := range p.Steps {
@@ -164,13 +161,13 @@ func (p *Plan) received(x *Exchange, server bool, v Vars) string {
 	return b.String()
 }
 
-// onTransport returns the plan of the same messages on another transport, nil if there is
-// none: from HTTP what is said on stdio, without what HTTP refused; from stdio a WebSocket.
+// onTransport returns a plan with the same messages on another transport, nil if there is none: stdio
+// for HTTP, without refused requests; WebSocket for stdio.
 func (p *Plan) onTransport() *Plan {
 	q := *p
 	q.Steps, q.Exit = nil, 0
 	switch {
-	case slices.Contains(p.Features, "mid-session 404"): // the first session alone would be played
+	case slices.Contains(p.Features, "mid-session 404"): // only the first session would be played
 		return nil
 	case p.Transport == stdio:
 		q.Transport = ws
@@ -194,7 +191,7 @@ func (p *Plan) onTransport() *Plan {
 	return &q
 }
 
-// others returns the vars with other ids and tokens of the client.
+// others returns the vars with other client ids and tokens.
 func (p *Plan) others() Vars {
 	v := maps.Clone(p.Vars)
 	for name, value := range v {
@@ -246,8 +243,8 @@ func (p *Plan) acts() (all []int) {
 	return all
 }
 
-// String returns a transcript for people. > is the client's, < the server's; the
-// number is that of the exchange.
+// String returns a transcript for people. > marks the client, < the server; the number is that of the
+// exchange.
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %s %s, features %s\n", p.Seed, p.Transport, p.Revision, strings.Join(p.Features, ","))
@@ -271,7 +268,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// visible writes a text on one line, or several where it has lines.
+// visible returns a text on one line, or on several if it has several lines.
 func visible(text string) string {
 	text = strings.NewReplacer("\r", `\r`, "\\", `\\`).Replace(text)
 	var b strings.Builder

@@ -33,10 +33,10 @@ var (
 	keepFlag     = flag.String("randtest.keep", "", "put the recordings into this directory and keep them")
 )
 
-// serverVariable has, in the process that is the server on stdio, which plan it plays.
+// serverVariable is the environment variable that tells the stdio server process which plan to play.
 const serverVariable = "MCPTAP_RANDTEST_SERVER"
 
-// A spec names a plan.
+// A spec identifies a plan.
 type spec struct {
 	Seed      uint64
 	Transport string
@@ -55,7 +55,7 @@ func (s spec) plan() *Plan {
 	return p
 }
 
-// environment is that of a process in which the server may be.
+// environment returns the environment for a process that may run the server.
 func (s spec) environment() []string {
 	text, err := json.Marshal(s)
 	if err != nil { // numbers, strings and a map
@@ -98,7 +98,7 @@ type trial struct {
 	dir    string
 	rec    string // the recording
 	checks []string
-	failed map[string]string // what is wrong, by check
+	failed map[string]string // the failures, by check
 	ran    map[string]bool
 	// patience is how long the client waits for a message.
 	patience time.Duration
@@ -108,14 +108,14 @@ type trial struct {
 const (
 	direct    = "direct"  // the client and the server without mcptap
 	tap       = "tap"     // through mcptap http or mcptap stdio
-	record    = "record"  // the recording has the bytes, in the order of cause and effect
+	record    = "record"  // the recording has the bytes, in causal order
 	forms     = "text"    // export as NDJSON and as a transcript, import, show
 	exact     = "exact"   // the header fields of the mock, and the spelling of event streams
 	mock      = "mock"    // mcptap mock, the same ids: messages, statuses, ends
 	ids       = "ids"     // other ids and tokens
 	instant   = "instant" // --pace instant
 	eager     = "eager"   // a client that does not wait for what it does not need
-	cross     = "cross"   // on another transport, the messages alone
+	cross     = "cross"   // on another transport, only the messages
 	same      = "same"    // mcptap diff of two recordings of the plan, with other ids
 	throughIt = "diff"    // mcptap diff of the recording and of one of the mock
 	replay    = "replay"  // mcptap replay against the scripted server
@@ -160,7 +160,7 @@ func (t *trial) check(name string, f func() error) {
 	t.note(name, f())
 }
 
-// note takes the result of a check.
+// note records the result of a check.
 func (t *trial) note(name string, err error) {
 	t.ran[name] = slices.Contains(t.checks, name)
 	if err != nil && t.failed[name] == "" {
@@ -204,7 +204,7 @@ func recordingIn(dir string) string {
 	return ""
 }
 
-// client is a client for a plan.
+// client returns a client for a plan.
 func (t *trial) client(p *Plan, v Vars) *client {
 	c := newClient(p, v)
 	c.patience = t.patience
@@ -225,8 +225,8 @@ func (t *trial) piped(of spec, command ...string) error {
 		differ("exit status", strconv.Itoa(p.Exit), strconv.Itoa(code)))
 }
 
-// served plays a plan with a scripted server that listens, and compares all bytes. The
-// way to the address of the server is up to via.
+// served plays a plan with a scripted server that listens, and compares all bytes. via connects the
+// client to the server's address.
 func (t *trial) served(of spec, via func(addr string, play func(addr string) error) error) error {
 	p := of.plan()
 	s := newServer(p, maps.Clone(p.Vars), false)
@@ -252,7 +252,7 @@ func (t *trial) served(of spec, via func(addr string, play func(addr string) err
 			name := fmt.Sprintf("exchange %d: ", x.Number)
 			want, got := p.received(x, true, s.v), string(c.got[x].raw)
 			if c.got[x].how == "hang-up" && want == got+"\r\n" {
-				got = want // the client has left between a chunk and the end of its line
+				got = want // the client left between a chunk and its line end
 			}
 			errs = append(errs,
 				differ(name+"request", p.received(x, false, s.v), s.got[x]),
@@ -273,8 +273,7 @@ func (c *client) over(addr string) error {
 	return c.run()
 }
 
-// overPipes plays the plan with a command, and returns what that wrote to stderr and its
-// exit status.
+// overPipes plays the plan with a command, and returns the command's stderr and exit status.
 func (c *client) overPipes(environment []string, command ...string) (words string, code int, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = environment
@@ -326,7 +325,7 @@ func differ(what, want, got string) error {
 	return fmt.Errorf("%s\n      want: %s\n      got:  %s", what, visible(strings.Join(a, "")), visible(strings.Join(b, "")))
 }
 
-// A process is mcptap, which listens.
+// A process is a listening mcptap.
 type process struct {
 	cmd    *exec.Cmd
 	url    string
@@ -364,9 +363,9 @@ func (p *process) host() string {
 	return host
 }
 
-// stop ends the process. The error is what it wrote to stderr, and another exit status
-// than this one. Where a tap listens, what it records, and that a mock plays an HTTP failure
-// are not errors.
+// stop ends the process. It returns an error if the process wrote to stderr or its exit status differs
+// from the given one. Messages about where a tap listens, what it records, and that a mock plays an
+// HTTP failure are not errors.
 func (p *process) stop(code int) error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	_ = p.cmd.Wait()
@@ -421,7 +420,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// specOf is what the plan of a seed is made of.
+// specOf returns the spec for the plan of a seed.
 func specOf(seed uint64) spec {
 	s := spec{Seed: seed}
 	list, but := strings.CutPrefix(*featuresFlag, "-")
@@ -493,7 +492,7 @@ func shrink(t *testing.T, s spec, check string) *trial {
 	return smallest
 }
 
-// alike is what failures of one kind have in common: most of their first line.
+// alike returns what failures of one kind have in common: most of their first line.
 func alike(failure string) string {
 	line, _, _ := strings.Cut(failure, "\n")
 	if strings.HasPrefix(line, "exchange ") {
@@ -511,7 +510,7 @@ func newTrial(t *testing.T, s spec) *trial {
 	return one
 }
 
-// tempDir is a new directory for one plan.
+// tempDir returns a new directory for one plan.
 func tempDir(t *testing.T) string {
 	if *keepFlag == "" {
 		return t.TempDir()

@@ -20,10 +20,10 @@ import (
 type server struct {
 	p *Plan
 	v Vars
-	// loose makes it go on without what a step does not need: other clients than ours
-	// do not keep to the order of the plan.
+	// loose makes it continue without what a step does not need: clients other than ours do not
+	// follow the order of the plan.
 	loose bool
-	// finish makes it do the steps that need nothing more of the client after close.
+	// finish makes it do, after close, the steps that need nothing more from the client.
 	finish bool
 
 	mu      sync.Mutex
@@ -31,8 +31,8 @@ type server struct {
 	done    map[*Step]bool
 	closed  bool
 	got     map[*Exchange]string // the requests
-	lane    []byte               // what came on stdin, or the messages of a WebSocket
-	unknown []string             // what is not in the plan
+	lane    []byte               // the input on stdin, or the messages of a WebSocket
+	unknown []string             // input that is not in the plan
 	conns   []net.Conn
 	l       net.Listener
 }
@@ -58,7 +58,7 @@ func (s *server) wait(step *Step) bool {
 	for !s.closed && !s.may(step, s.loose) {
 		s.cond.Wait()
 	}
-	if s.loose { // what came before it in the recording may still come
+	if s.loose { // what preceded it in the recording may still arrive
 		late := false
 		defer time.AfterFunc(100*time.Millisecond, func() {
 			s.mu.Lock()
@@ -82,7 +82,7 @@ func (s *server) arrived(step *Step) {
 	}
 }
 
-// may reports whether what comes before a step is done, or only what it needs.
+// may reports whether the steps before a step, or only those that it needs, are done.
 func (s *server) may(step *Step, loose bool) bool {
 	needs := map[*Step]bool{}
 	for _, n := range step.Needs {
@@ -99,7 +99,7 @@ func (s *server) may(step *Step, loose bool) bool {
 	return true
 }
 
-// arrive finds the first step that sends this and that has not come yet.
+// arrive finds the first step that sends this message and has not arrived yet.
 func (s *server) arrive(same func(*Step) bool) *Step {
 	for _, step := range s.p.Steps {
 		if step.Kind == send && !step.Server && !s.done[step] && same(step) {
@@ -111,8 +111,8 @@ func (s *server) arrive(same func(*Step) bool) *Step {
 	return nil
 }
 
-// equal reports whether a message is the planned one: for other clients than ours, the
-// same JSON value.
+// equal reports whether a message is the planned one. For clients other than ours, the same JSON value
+// is sufficient.
 func (s *server) equal(want, got string) bool {
 	if want == got || !s.loose {
 		return want == got
@@ -129,7 +129,7 @@ func (s *server) equal(want, got string) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// A request is one HTTP request as it came.
+// A request is one HTTP request as received.
 type request struct {
 	method, last, raw, body, upgrade string
 }
@@ -238,7 +238,7 @@ func (s *server) serve(c net.Conn) {
 		if step == nil {
 			s.unknown = append(s.unknown, q.raw)
 			s.mu.Unlock()
-			if q.last != "" { // a stream on which nothing more comes
+			if q.last != "" { // a stream on which nothing more is sent
 				fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
 			} else {
 				fmt.Fprint(c, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")
@@ -252,7 +252,7 @@ func (s *server) serve(c net.Conn) {
 	}
 }
 
-// gone notes that the client has left while it waited for an exchange.
+// gone records that the client left while it waited for an exchange.
 func (s *server) gone(x *Exchange) {
 	for _, step := range s.p.Steps {
 		if x != nil && step.X == x && step.Kind == hangUp {
@@ -278,7 +278,7 @@ func (s *server) answer(c net.Conn, x *Exchange) {
 	}
 }
 
-// arrivedLine takes a line or a message of the client.
+// arrivedLine handles a line or a message of the client.
 func (s *server) arrivedLine(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +288,7 @@ func (s *server) arrivedLine(text string) {
 	}
 }
 
-// didClose notes that the client has closed its side.
+// didClose records that the client has closed its side.
 func (s *server) didClose() {
 	for _, step := range s.p.Steps {
 		if step.Kind == closeIn {
@@ -297,9 +297,9 @@ func (s *server) didClose() {
 	}
 }
 
-// talk does the steps of the server on a stream that carries everything. It returns
-// when all are done.
-func (s *server) talk(write func(step *Step, text string)) {
+// serveStream does the steps of the server on a stream that carries everything. It returns when all
+// are done.
+func (s *server) serveStream(write func(step *Step, text string)) {
 	for _, step := range s.p.Steps {
 		if step.Server && step.X == nil {
 			if !s.wait(step) {
@@ -316,7 +316,7 @@ func serveStdio(p *Plan, loose bool, log string) {
 	s := newServer(p, p.Vars, loose)
 	talked := make(chan bool)
 	go func() {
-		s.talk(func(step *Step, text string) {
+		s.serveStream(func(step *Step, text string) {
 			if step.Kind == stderr {
 				fmt.Fprint(os.Stderr, text)
 			} else {

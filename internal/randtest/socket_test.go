@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The steps on a WebSocket are lines as on stdio. Each is sent as one text message
-// without its newline.
+// The steps on a WebSocket are lines, as on stdio. Each is sent as one text message without its
+// newline.
 const (
 	text      = 1
 	closes    = 8
@@ -78,8 +78,8 @@ func (s *socket) frame(kind byte, payload string) error {
 	return err
 }
 
-// readMessages calls add with each message as a line. It returns when there are no more,
-// and reports whether the other side said so.
+// readMessages calls add with each message as a line. It returns when there are no more, and reports
+// whether the other side sent a close frame.
 func readMessages(r *bufio.Reader, add func(string)) bool {
 	for message := ""; ; {
 		head := make([]byte, 2)
@@ -119,7 +119,7 @@ func readMessages(r *bufio.Reader, add func(string)) bool {
 func (s *server) socket(c net.Conn, r *bufio.Reader, key string) {
 	fmt.Fprintf(c, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: mcp\r\n\r\n", acceptKey(key))
 	w := &socket{Writer: c}
-	go s.talk(func(_ *Step, text string) { _, _ = io.WriteString(w, text) })
+	go s.serveStream(func(_ *Step, text string) { _, _ = io.WriteString(w, text) })
 	if readMessages(r, s.arrivedLine) {
 		_ = w.Close()
 	}

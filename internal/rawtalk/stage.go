@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// Patience is for what should come at once.
+// Patience is the timeout for reads and accepts that should succeed immediately.
 const Patience = 20 * time.Second
 
-// A Stage has a raw client and a raw server, and between them a tap at the
-// address Tap in front of Up.
+// A Stage has a raw client and a raw server, with a tap between them. The tap listens at the
+// address Tap and forwards to Up.
 type Stage struct {
 	T   testing.TB
 	Tap string
 	Up  net.Listener
-	// Client is the client's connection, Server the one that the tap made for it;
-	// nil before there is one.
+	// Client is the client's connection, Server the connection that the tap made for it, nil
+	// until there is one.
 	Client, Server *net.TCPConn
 	// Ended waits until the tap has recorded the end of all connections.
 	Ended func()
-	// Got has, for each of the client's connections, what its two ends got.
+	// Got has the bytes received at both ends, for each of the client's connections.
 	Got []Got
 }
 
-// Got is what the two ends of a connection got, as far as steps said it.
+// Got has the bytes received at the two ends of a connection that steps expected.
 type Got struct{ Server, Client []byte }
 
-// Listen listens on a free port of this machine until the test is over.
+// Listen listens on a free local port until the end of the test.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// Connect is a client's new connection.
+// Connect returns a new connection of the client.
 func (s *Stage) Connect() *net.TCPConn {
 	s.T.Helper()
 	c, err := net.Dial("tcp", s.Tap)
@@ -59,7 +59,7 @@ func (s *Stage) Connect() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// Accept is the connection that the tap made.
+// Accept returns the connection that the tap made.
 func (s *Stage) Accept() *net.TCPConn {
 	s.T.Helper()
 	must(s.T, s.Up.(*net.TCPListener).SetDeadline(time.Now().Add(Patience)))
@@ -70,8 +70,7 @@ func (s *Stage) Accept() *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// Expand fills in the names of the two ends, as the client or the server knows
-// them.
+// Expand replaces the placeholders for addresses with those that the client or the server uses.
 func (s *Stage) Expand(text string, client bool) []byte {
 	upAt := s.Up.Addr().String()
 	host := upAt
@@ -81,16 +80,16 @@ func (s *Stage) Expand(text string, client bool) []byte {
 	return Expand(s.T, text, host, s.Tap, upAt)
 }
 
-// Neutral puts names in the place of the addresses.
+// Neutral replaces the addresses with placeholders.
 func (s *Stage) Neutral(text string) string { return Neutral(text, s.Tap, s.Up.Addr().String()) }
 
-// Say does one step without a line of its own.
+// Say plays one step that is not from a file.
 func (s *Stage) Say(verb, text string) {
 	s.T.Helper()
 	s.Play(Step{Verb: verb, Text: text})
 }
 
-// Play does one step.
+// Play plays one step.
 func (s *Stage) Play(st Step) {
 	t := s.T
 	t.Helper()
@@ -143,7 +142,7 @@ func (s *Stage) expect(st Step, c net.Conn, want []byte) []byte {
 	return got
 }
 
-// end does one step that ends something, or sees it ended.
+// end plays one step that ends a connection or waits for its end.
 func (s *Stage) end(st Step) {
 	s.T.Helper()
 	side, verb, _ := strings.Cut(st.Verb, " ")
@@ -165,7 +164,7 @@ func (s *Stage) end(st Step) {
 		if n > 0 || errors.Is(err, io.EOF) != want || !want && !errors.Is(err, syscall.ECONNRESET) {
 			s.T.Fatalf("line %d: %q: got %d bytes, %v", st.Line, st.Verb, n, err)
 		}
-	case "again": // what follows is a new connection
+	case "again": // the next steps use a new connection
 		s.HangUp()
 		s.Client, s.Server = s.Connect(), nil
 	default:
@@ -173,7 +172,7 @@ func (s *Stage) end(st Step) {
 	}
 }
 
-// HangUp ends the connection, the client first.
+// HangUp closes the connection, the client's end first.
 func (s *Stage) HangUp() {
 	s.Client.Close()
 	if s.Server != nil {

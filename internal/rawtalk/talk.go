@@ -1,6 +1,6 @@
-// Package rawtalk has conversations of raw bytes through an HTTP tap, for tests: how
-// they are written down as text (see tap/streamable/testdata/talk/README), and the
-// two peers that hold them.
+// Package rawtalk plays conversations of raw bytes through an HTTP tap, for tests. It parses the
+// text files that describe them (see tap/streamable/testdata/talk/README) and implements the two
+// peers.
 package rawtalk
 
 import (
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A Talk is what one file has.
+// A Talk is a parsed file.
 type Talk struct {
 	Head    string // everything before the recording
 	Steps   []Step
@@ -19,17 +19,17 @@ type Talk struct {
 	Set     map[string]bool
 }
 
-// A Step is one thing that one side does, or sees.
+// A Step is one action of a side, or something that the side expects.
 type Step struct {
 	Line int
 	Verb string // ">", "<", "~", "^", or words such as "client fin"
 	Text string
-	// Get is what the other side gets, where it is not the same.
+	// Get is what the other side gets, if Other is set. Otherwise it gets Text.
 	Get   string
-	Other bool // Get counts
+	Other bool
 }
 
-// RecordsMark stands before the recording.
+// RecordsMark precedes the recording.
 const RecordsMark = "-- recorded --\n"
 
 // Parse reads a file.
@@ -70,22 +70,21 @@ func Parse(t testing.TB, file string) *Talk {
 	return k
 }
 
-// Expand fills in the names of the two ends. {host} is the one that a Host
-// header has on that side of the tap.
+// Expand replaces the placeholders for addresses. {host} is the value of a Host header on that side
+// of the tap.
 func Expand(t testing.TB, s, host, tapAt, upAt string) []byte {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(tapAt)
 	return unescaped(t, strings.NewReplacer("{host}", host, "{tap}", tapAt, "{tapport}", port, "{up}", upAt).Replace(s))
 }
 
-// Neutral puts names in the place of the addresses of one run.
+// Neutral replaces the addresses of one run with placeholders.
 func Neutral(text, tapAt, upAt string) string {
 	_, port, _ := net.SplitHostPort(tapAt)
 	return strings.NewReplacer(tapAt, "{tap}", upAt, "{up}", ":"+port, ":{tapport}").Replace(text)
 }
 
-// Escaped makes one line of bytes: line ends and what does not print are
-// written as in Go.
+// Escaped returns bytes as one line: line ends and unprintable bytes are escaped as in Go.
 func Escaped(p []byte) string {
 	var b strings.Builder
 	for _, c := range p {

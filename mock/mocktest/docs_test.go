@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The test that docs/mock.md shows is one of this package's.
+// The test in docs/mock.md is one of this package.
 func TestExampleInDocs(t *testing.T) {
 	example, err := os.ReadFile("example_test.go")
 	if err != nil {
@@ -21,11 +21,11 @@ func TestExampleInDocs(t *testing.T) {
 	}
 	shown := regexp.MustCompile("(?ms)^```go\n(func TestForecast.*?)^```$").FindSubmatch(page)
 	if shown == nil || !strings.Contains(string(example), string(shown[1])) {
-		t.Errorf("docs/mock.md shows another test than example_test.go: %s", shown)
+		t.Errorf("the test in docs/mock.md differs from example_test.go: %s", shown)
 	}
 }
 
-// The transcript by hand in docs/mock.md plays as it stands there.
+// The hand-written transcript in docs/mock.md plays as it is.
 func TestByHand(t *testing.T) {
 	page, err := os.ReadFile("../../docs/mock.md")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestByHand(t *testing.T) {
 	}
 	r, w := Start(t, path, Strict(), Verify()).Pipe()
 	out := bufio.NewReader(r)
-	say(t, w, out, 1, hello)
+	say(t, w, out, 1, initialize)
 	say(t, w, out, 1, `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo"}}}`)
 	if got := say(t, w, out, 1, answer); len(got) != 1 || !strings.Contains(got[0], "15.5 degrees") {
 		t.Errorf("%q", got)

@@ -32,7 +32,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// The same over HTTP.
+// The same test over HTTP.
 func TestURL(t *testing.T) {
 	m := mocktest.Start(t, "testdata/session.txtar", mocktest.Verify())
 	for name, transport := range map[string]mcp.Transport{
@@ -60,7 +60,7 @@ func TestURL(t *testing.T) {
 }
 
 func Example() {
-	// In a test that is
+	// In the test
 	//
 	//	func TestForecast(t *testing.T) {
 	var t *testing.T

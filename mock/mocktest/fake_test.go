@@ -37,7 +37,7 @@ func (f *fakeT) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run runs a test that may fail, to its end, and returns in what it failed.
+// run runs a test that may fail to its end, and returns its failures.
 func (f *fakeT) run(test func(t testing.TB)) string {
 	over := make(chan struct{})
 	go func() {

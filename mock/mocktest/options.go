@@ -17,10 +17,10 @@ func (c *config) fails(kind replay.NoteKind) bool {
 	return kind.Fails() || c.strict && kind.Deviates()
 }
 
-// An Option changes how a mock plays. The names and values are those of the flags of `mcptap mock`.
+// An Option changes how a mock plays. Names and values are those of the flags of `mcptap mock`.
 type Option func(*config) error
 
-// Match sets how far a request may differ from the recorded one whose answer it gets: exact (the
+// Match sets how much a request may differ from the recorded one whose answer it gets: exact (the
 // default), params, subset or method.
 func Match(level string) Option {
 	return func(c *config) (err error) {
@@ -53,7 +53,7 @@ func Repeat(what string) Option {
 	}
 }
 
-// Pace sets when messages come: brisk (the default), instant, recorded, or a speed such as 10x.
+// Pace sets the pace of messages: brisk (the default), instant, recorded, or a speed such as 10x.
 func Pace(pace string) Option {
 	return func(c *config) (err error) {
 		c.replay.Pace, err = replay.ParsePace(pace)
@@ -82,15 +82,15 @@ func Fault(seed uint64, faults ...string) Option {
 func GateTimeout(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
-			return errors.New("the gate's timeout must be above 0")
+			return errors.New("the gate timeout must be positive")
 		}
 		c.replay.GateTimeout = d
 		return nil
 	}
 }
 
-// Strict fails the test when the client does anything else than in the recording. A request that
-// comes more often than recorded is not repeated then.
+// Strict fails the test if the client deviates from the recording. Answers are not repeated for
+// requests that are sent more often than recorded.
 func Strict() Option {
 	return func(c *config) error {
 		c.strict = true
@@ -99,8 +99,8 @@ func Strict() Option {
 	}
 }
 
-// Session plays one session of a recording, numbered from 1 in recorded order. Without it a pipe
-// or a command gets the first, and each client of a URL the one that fits it.
+// Session plays one session of a recording, numbered from 1 in recorded order. Without it, a pipe
+// or a command plays the first session, and each client of a URL gets the session that fits it.
 func Session(number int) Option {
 	return func(c *config) error {
 		if number < 1 {
@@ -111,8 +111,7 @@ func Session(number int) Option {
 	}
 }
 
-// Verify fails the test when its clients have not sent all recorded requests, in any of its
-// sessions.
+// Verify fails the test if its clients have not sent all recorded requests, each in any session.
 func Verify() Option {
 	return func(c *config) error {
 		c.verify = true

@@ -17,7 +17,7 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// maxUnrequested is the number of unsent requests that are reported.
+// maxUnrequested is the maximum number of unsent requests that are reported.
 const maxUnrequested = 20
 
 // A Mock plays the server of a recording, until the test ends.
@@ -38,15 +38,15 @@ type Mock struct {
 	over   bool
 
 	server *mock.Server
-	origin string // of the server
+	origin string // of server
 }
 
-// Start starts a mock of a recording, whose path is relative to the test's directory. Sessions
-// that are open at the end of the test are closed.
+// Start starts a mock of the recording in file. A relative path is relative to the directory of the
+// test. Sessions that are open at the end of the test are closed.
 //
 // Each request that was not recorded fails the test, as does a client that does not answer a
-// server request; see also [Strict] and [Verify]. A file that cannot be played, or an invalid
-// option, ends the test at once.
+// server request; see also [Strict] and [Verify]. If the file cannot be played, or an option is
+// invalid, Start calls t.Fatalf.
 func Start(t testing.TB, file string, opts ...Option) *Mock {
 	t.Helper()
 	var c config
@@ -63,7 +63,7 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 		t.Fatalf("mocktest: %s has no session %d", file, c.session)
 	}
 	if rec.Empty() {
-		t.Fatalf("mocktest: %s holds nothing that could be played", file)
+		t.Fatalf("mocktest: %s has nothing to play", file)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &Mock{t: t, file: file, config: c, rec: rec, ctx: ctx, coverage: replay.NewCoverage(rec.Scripts()...)}
@@ -75,8 +75,8 @@ func Start(t testing.TB, file string, opts ...Option) *Mock {
 	return m
 }
 
-// Pipe starts a session in the test's own process. The client reads from r and
-// writes to w; it ends the session by closing w.
+// Pipe starts a session in the test process. The client reads from r and writes to w. It ends the
+// session by closing w.
 func (m *Mock) Pipe() (r io.ReadCloser, w io.WriteCloser) {
 	m.t.Helper()
 	r, out, err := os.Pipe()
@@ -114,7 +114,7 @@ func (m *Mock) Command() []string {
 	return slices.Clone(m.command)
 }
 
-// accept serves the relays that clients have started.
+// accept serves the relays that clients start.
 func (m *Mock) accept(l net.Listener, secret string) {
 	for {
 		c, err := l.Accept()
@@ -126,8 +126,8 @@ func (m *Mock) accept(l net.Listener, secret string) {
 		m.mu.Unlock()
 		go func() {
 			// Other programs on this machine may connect too.
-			said := make([]byte, len(secret))
-			if _, err := io.ReadFull(c, said); err != nil || string(said) != secret {
+			got := make([]byte, len(secret))
+			if _, err := io.ReadFull(c, got); err != nil || string(got) != secret {
 				c.Close()
 				return
 			}
@@ -136,7 +136,8 @@ func (m *Mock) accept(l net.Listener, secret string) {
 	}
 }
 
-// serve plays a session, unless the test is over. It closes the others with the test.
+// serve plays a session, unless the test is over. in, out and others are closed at the end of the
+// test.
 func (m *Mock) serve(in io.ReadCloser, out io.WriteCloser, others ...io.Closer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +170,7 @@ func (m *Mock) note(n replay.Note) {
 	}
 }
 
-// end ends the sessions. Every request that was answered has been noted before.
+// end ends the sessions. When it returns, all notes have been reported.
 func (m *Mock) end() {
 	m.t.Helper()
 	m.mu.Lock()
@@ -197,14 +198,14 @@ func (m *Mock) end() {
 	}
 }
 
-// URL returns the URL for a client of Streamable HTTP, with the recorded path or /mcp; see
-// [mock.Server] about the sessions of several clients.
+// URL returns the URL for a Streamable HTTP client, with the recorded path or /mcp. Package mock
+// describes how sessions are assigned to several clients.
 func (m *Mock) URL() string {
 	m.t.Helper()
 	return m.listen() + m.server.Path()
 }
 
-// EventsURL returns the URL for a client of HTTP+SSE, the transport of 2024-11-05.
+// EventsURL returns the URL for an HTTP+SSE client (the transport of 2024-11-05).
 func (m *Mock) EventsURL() string {
 	m.t.Helper()
 	return m.listen() + m.server.EventPath()
@@ -239,10 +240,10 @@ func (m *Mock) played(s *replay.Session) {
 	m.coverage.Add(s)
 }
 
-// relayArgument is the first of the three arguments that make the test's binary a relay.
+// relayArgument is the first of the three arguments that make the test binary a relay.
 const relayArgument = "mcptap-mocktest-relay"
 
-// A relay runs before any test, so that tests need no TestMain for it.
+// The relay runs in init, before any test, so that tests need no TestMain for it.
 func init() {
 	if len(os.Args) == 4 && os.Args[1] == relayArgument {
 		os.Exit(relay(os.Args[2], os.Args[3]))
@@ -256,7 +257,7 @@ func relay(addr, secret string) int {
 		_, err = io.WriteString(c, secret)
 	}
 	if err != nil {
-		os.Stderr.WriteString("mocktest: the test that this mock belongs to has ended: " + err.Error() + "\n")
+		os.Stderr.WriteString("mocktest: the test of this mock has ended: " + err.Error() + "\n")
 		return 1
 	}
 	go func() {

@@ -21,13 +21,13 @@ import (
 const session = "testdata/session.txtar"
 
 const (
-	hello  = `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"2"}}}`
-	ready  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	ask    = `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo"},"_meta":{"progressToken":"p"}}}`
-	answer = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"day":"Sunday"}}}`
+	initialize = `{"jsonrpc":"2.0","id":"h","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"2"}}}`
+	ready      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	ask        = `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo"},"_meta":{"progressToken":"p"}}}`
+	answer     = `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"day":"Sunday"}}}`
 )
 
-// say sends lines, and reads as many as are wanted.
+// say sends lines, and reads the given number of lines.
 func say(t testing.TB, w io.Writer, r *bufio.Reader, want int, lines ...string) (got []string) {
 	t.Helper()
 	for _, line := range lines {
@@ -49,7 +49,7 @@ func say(t testing.TB, w io.Writer, r *bufio.Reader, want int, lines ...string) 
 // whole plays the whole session.
 func whole(t testing.TB, w io.Writer, r *bufio.Reader) {
 	t.Helper()
-	say(t, w, r, 1, hello)
+	say(t, w, r, 1, initialize)
 	if got := say(t, w, r, 2, ready, ask); len(got) != 2 || !strings.Contains(got[0], `"progressToken":"p"`) || !strings.Contains(got[1], "Which day?") {
 		t.Errorf("%q", got)
 	}
@@ -58,8 +58,8 @@ func whole(t testing.TB, w io.Writer, r *bufio.Reader) {
 	}
 }
 
-// A recording and both forms of text play alike, on a pipe and as a command, to
-// several clients at once.
+// A recording and both text formats are played in the same way, on a pipe and as a command, to
+// several clients at the same time.
 func TestStart(t *testing.T) {
 	for _, file := range []string{session, stored(t), lines(t)} {
 		t.Run(filepath.Ext(file), func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// stored is the session as a recording.
+// stored returns the session as a recording.
 func stored(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(session)
@@ -126,7 +126,7 @@ func stored(t *testing.T) string {
 	return path
 }
 
-// lines is the session as NDJSON.
+// lines returns the session as NDJSON.
 func lines(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(session)
@@ -150,47 +150,47 @@ func lines(t *testing.T) string {
 	return path
 }
 
-// What makes a test fail, and with which words.
+// What makes a test fail, and with which message.
 func TestFailures(t *testing.T) {
 	miss := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"forecast","arguments":{"city":"\u001b[31mRome"}}}`
 	more := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Oslo","units":"metric"}}}`
 	for _, c := range []struct {
-		name string
-		opts []Option
-		talk func(t testing.TB, w io.Writer, r *bufio.Reader)
-		want string // "" for a test that passes
-		log  string
+		name   string
+		opts   []Option
+		client func(t testing.TB, w io.Writer, r *bufio.Reader)
+		want   string // "" for a test that passes
+		log    string
 	}{
-		{name: "all of it", opts: []Option{Strict(), Verify()}, talk: whole},
-		{name: "nothing", talk: func(testing.TB, io.Writer, *bufio.Reader) {}},
+		{name: "all of it", opts: []Option{Strict(), Verify()}, client: whole},
+		{name: "nothing", client: func(testing.TB, io.Writer, *bufio.Reader) {}},
 		{
-			name: "a miss", talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, miss) },
+			name: "a miss", client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, miss) },
 			want: `mock of testdata/session.txtar: no recorded response for tools/call forecast: the nearest is frame 4, which differs at $.params.arguments.city (recorded "Oslo", live "\u001b[31mRome")`,
 		},
 		{
-			name: "not all of it", opts: []Option{Verify()}, talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, hello) },
+			name: "not all of it", opts: []Option{Verify()}, client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, initialize) },
 			want: "frame 4, tools/call forecast, was not requested", log: "1 of the 2 recorded requests were sent",
 		},
 		{
 			name: "more than recorded", opts: []Option{Match("subset")}, log: "matches only at the level subset",
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
+			client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
 		},
 		{
 			name: "more than recorded is let be", opts: []Option{Ignore("$.params.arguments.units"), Pace("instant"), GateTimeout(time.Hour), Repeat("loop")},
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
+			client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) },
 		},
 		{
 			name: "strictly, more than recorded", opts: []Option{Strict(), Match("subset")},
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) }, want: "matches only at the level subset",
+			client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 1, more) }, want: "matches only at the level subset",
 		},
 		{
 			name: "strictly, again", opts: []Option{Strict()},
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 2, hello, hello) }, want: "no recorded response for initialize",
+			client: func(t testing.TB, w io.Writer, r *bufio.Reader) { say(t, w, r, 2, initialize, initialize) }, want: "no recorded response for initialize",
 		},
 		{
 			name: "on purpose", opts: []Option{Fault(1, "error=-32000 initialize")},
-			talk: func(t testing.TB, w io.Writer, r *bufio.Reader) {
-				if got := say(t, w, r, 1, hello); !strings.Contains(got[0], "-32000") {
+			client: func(t testing.TB, w io.Writer, r *bufio.Reader) {
+				if got := say(t, w, r, 1, initialize); !strings.Contains(got[0], "-32000") {
 					t.Errorf("%q", got)
 				}
 			},
@@ -200,7 +200,7 @@ func TestFailures(t *testing.T) {
 			var fake fakeT
 			got := fake.run(func(ft testing.TB) {
 				r, w := Start(ft, session, c.opts...).Pipe()
-				c.talk(t, w, bufio.NewReader(r))
+				c.client(t, w, bufio.NewReader(r))
 			})
 			if !strings.Contains(got, c.want) || c.want == "" && got != "" || strings.Contains(got, "\x1b") {
 				t.Errorf("failed with %q, want %q", got, c.want)
@@ -212,7 +212,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What cannot be begun ends the test at once.
+// A mock that cannot be started ends the test immediately.
 func TestFatal(t *testing.T) {
 	diary := filepath.Join(t.TempDir(), "diary.txt")
 	if err := os.WriteFile(diary, []byte("Dear diary,\n"), 0o600); err != nil {
@@ -230,7 +230,7 @@ func TestFatal(t *testing.T) {
 		{"testdata/none.mcptap", nil, "none.mcptap"},
 		{"testdata/none.txtar", nil, "none.txtar"},
 		{diary, nil, "neither NDJSON nor a transcript"},
-		{empty, nil, "holds nothing that could be played"},
+		{empty, nil, "has nothing to play"},
 		{session, Match("fuzzy"), `unknown match "fuzzy"`},
 		{session, Ignore("arguments.now"), "write $.params.arguments.now"},
 		{session, Repeat("never"), "unknown repeat"},
@@ -247,7 +247,7 @@ func TestFatal(t *testing.T) {
 			} else {
 				Start(t, c.file, c.opt)
 			}
-			t.Errorf("it went on")
+			t.Errorf("the session continued")
 		})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "went on") {
 			t.Errorf("%s: %q, want %q", c.file, got, c.want)
@@ -255,8 +255,8 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// A test ends, whatever its client is at: it reads nothing, has a question open, or
-// has not even said anything.
+// A test ends whatever the state of its client: it does not read, has an open server request, or has
+// not sent anything.
 func TestEnds(t *testing.T) {
 	big := []tap.Frame{
 		{Seq: 1, Lane: tap.ToServer, Raw: []byte(`{"id":1,"method":"a"}` + "\n")},
@@ -299,7 +299,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// neverEnds is a stdin that says nothing until the test is over.
+// neverEnds is a stdin without input until the test is over.
 func neverEnds(t *testing.T) *os.File {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -312,7 +312,7 @@ func neverEnds(t *testing.T) *os.File {
 	return r
 }
 
-// Nobody but the client that was given the command line gets a session.
+// Only the client that was given the command line gets a session.
 func TestSecret(t *testing.T) {
 	var fake fakeT
 	if got := fake.run(func(ft testing.TB) {
@@ -327,7 +327,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// A command line is of no use any more when its test is over.
+// A command line no longer works when its test is over.
 func TestLate(t *testing.T) {
 	var command []string
 	new(fakeT).run(func(ft testing.TB) { command = Start(ft, session).Command() })
@@ -337,13 +337,13 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A miss over HTTP fails the test too, and a client that is still there at its end
-// hinders nobody.
+// A miss over HTTP fails the test too, and a client that is still connected at the end does not block
+// it.
 func TestURLFailures(t *testing.T) {
 	var fake fakeT
 	got := fake.run(func(ft testing.TB) {
 		url := Start(ft, session, Verify()).URL()
-		answer, err := http.Post(url, "application/json", strings.NewReader(hello))
+		answer, err := http.Post(url, "application/json", strings.NewReader(initialize))
 		if err != nil {
 			t.Error(err)
 			return

@@ -1,4 +1,4 @@
-// Package record keeps what a live server answers a client of the mock, and what it was asked.
+// Package record records the requests of a mock's client to a live server, and the responses.
 package record
 
 import (
@@ -28,26 +28,25 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// A NothingError says why nothing was recorded.
+// A NothingError reports why nothing was recorded.
 type NothingError struct{ error }
 
 // Unwrap returns the cause.
 func (e *NothingError) Unwrap() error { return e.error }
 
-// A Server is the live server: a command, or at the URL of At.
+// A Server is the live server: a command, or a server at the URL of At.
 type Server struct {
 	At     endpoint.Server
 	Tap    streamable.Config // with At
-	Header tap.Header        // of a new recording, with the command
-	Stderr io.Writer         // gets that of the command
+	Header tap.Header        // of a new recording; includes the command
+	Stderr io.Writer         // receives the stderr of the command
 	Open   func(ctx context.Context, arg string) (*recording.File, error)
 	Now    func() time.Time
 }
 
-// PublishIfAnswered replaces an old recording by a new one, unless the client asked for
-// nothing. TypeScript clients start a server an extra time to find out which era it speaks;
-// that run is not kept. Nor is a recording without a response: then the error names the
-// server and how it ended.
+// PublishIfAnswered replaces an old recording with a new one, unless the client sent no requests.
+// TypeScript clients start a server an extra time to probe its era; that run is not kept. Nor is a
+// recording without a response: then the error names the server and how it ended.
 func PublishIfAnswered(ctx context.Context, made, target string, command []string) error {
 	rec, err := store.Open(made)
 	if err != nil {
@@ -81,19 +80,18 @@ func PublishIfAnswered(ctx context.Context, made, target string, command []strin
 	return &NothingError{err}
 }
 
-// sessionAsks reports whether a message shows that a run is a session to keep.
+// sessionAsks reports whether a message is a reason to keep a run: a request that is not a probe.
 func sessionAsks(lane tap.Lane, m *jsonrpc.Message) bool {
 	return lane == tap.ToServer && (m.Kind == jsonrpc.Request && m.Method != "server/discover" || m.Kind == jsonrpc.Batch)
 }
 
-// serverResponds reports whether a message is, or may have in it, a response of the server.
+// serverResponds reports whether a message is, or may contain, a response of the server.
 func serverResponds(lane tap.Lane, m *jsonrpc.Message) bool {
 	isResponse := m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse || m.Kind == jsonrpc.Batch
 	return lane == tap.ToClient && isResponse
 }
 
-// publish puts a recording in the place of the target, in the target's form, when it is
-// whole.
+// publish replaces the target with a complete recording, in the format of the target.
 func publish(ctx context.Context, made, target string) error {
 	if !recording.IsText(target) && filepath.Ext(target) == store.Ext {
 		return wholefile.Move(made, target)
@@ -105,8 +103,8 @@ func publish(ctx context.Context, made, target string) error {
 	return recording.SaveText(ctx, target, rec)
 }
 
-// Keep adds frames to the recording that arg names and target is the file of, or makes one of
-// them alone.
+// Keep adds frames to the recording that arg names, whose file is target. If anew is set, it
+// creates a recording from the frames alone.
 func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame, anew bool) error {
 	asked := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return sessionAsks(f.Lane, &m) }
 	answered := func(f tap.Frame) bool { m := jsonrpc.Peek(f.Raw); return serverResponds(f.Lane, &m) }
@@ -120,7 +118,7 @@ func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame
 		return &NothingError{errors.New("nothing was recorded: the server sent no response")}
 	}
 	header := s.Header
-	if u := s.Tap.Upstream; u != nil { // what stands behind its origin may be a secret
+	if u := s.Tap.Upstream; u != nil { // its path and query may be secret
 		header.Upstream, header.Label, header.Dir = u.Scheme+"://"+u.Host, labels.ForHost(u), ""
 	}
 	header.ID, header.Start = store.NewID(), s.Now().UTC()
@@ -128,11 +126,11 @@ func (s *Server) Keep(ctx context.Context, arg, target string, added []tap.Frame
 	return publishExtended(ctx, target, header, mock.Extended(none, added), store.End{})
 }
 
-// mask masks what --header adds wherever the server repeats it, as `mcptap http` does.
+// mask masks values of --header wherever the server repeats them, as `mcptap http` does.
 func (s *Server) mask(added []tap.Frame) {
 	var out maskedPiece
 	masker := endpoint.Masked(s.Tap, &out)
-	if u := s.Tap.Upstream; u != nil { // the server may repeat what its URL has
+	if u := s.Tap.Upstream; u != nil { // the server may repeat parts of its URL
 		masker.Event(1, tap.Event{Name: tap.EventRequest, Target: u.RequestURI()})
 	}
 	for i := range added {
@@ -142,7 +140,7 @@ func (s *Server) mask(added []tap.Frame) {
 	}
 }
 
-// A maskedPiece takes what a masker makes of a frame.
+// A maskedPiece collects the output of a masker.
 type maskedPiece struct {
 	tap.Discard
 	raw []byte
@@ -153,7 +151,7 @@ func (m *maskedPiece) Piece(_ uint64, _ tap.Lane, _ tap.Form, p []byte, _ bool) 
 	m.raw = append(m.raw, p...)
 }
 
-// addTo adds frames to a recording or a text.
+// addTo adds frames to a recording or a text file.
 func (s *Server) addTo(ctx context.Context, arg, target string, added []tap.Frame) error {
 	file, err := s.Open(ctx, arg)
 	if err != nil {
@@ -171,7 +169,7 @@ func (s *Server) addTo(ctx context.Context, arg, target string, added []tap.Fram
 	return publishExtended(ctx, target, info.Header, mock.Extended(file.Frames(0), added), end)
 }
 
-// publishExtended makes a recording, and puts it in the place of the target.
+// publishExtended makes a recording and replaces the target with it.
 func publishExtended(ctx context.Context, target string, h tap.Header, frames iter.Seq2[tap.Frame, error], end store.End) error {
 	work, err := wholefile.TempDir(target)
 	if err != nil {
@@ -185,8 +183,7 @@ func publishExtended(ctx context.Context, target string, h tap.Header, frames it
 	return publish(ctx, made, target)
 }
 
-// Dial makes a connection to the live server: of a command, or at a URL through a tap of
-// its own.
+// Dial connects to the live server: to a command, or to a URL through a new tap.
 func (s *Server) Dial() (client.Conn, error) {
 	if s.At.To == "" {
 		return client.Stdio(s.Header.Command, stderrTo{w: s.Stderr}), nil
@@ -195,7 +192,7 @@ func (s *Server) Dial() (client.Conn, error) {
 	return tappedConn{conn, closeTap}, err
 }
 
-// stderrTo is a recorder that passes on what a server writes to stderr.
+// stderrTo is a recorder that copies the stderr of a server to w.
 type stderrTo struct {
 	tap.Discard
 	w io.Writer
@@ -208,7 +205,7 @@ func (s stderrTo) Chunk(lane tap.Lane, p []byte) {
 	}
 }
 
-// A tappedConn closes the tap that it goes through.
+// A tappedConn is a connection through a tap, which it closes.
 type tappedConn struct {
 	client.Conn
 	closeTap func() error
@@ -217,11 +214,11 @@ type tappedConn struct {
 // Close implements [client.Conn].
 func (c tappedConn) Close() (killed string) {
 	killed = c.Conn.Close()
-	_ = c.closeTap() // nothing is recorded there
+	_ = c.closeTap() // that tap records nothing
 	return killed
 }
 
-// Target is the file that a recording which may not exist yet is to become.
+// Target returns the file of the recording that arg names, which need not exist yet.
 func Target(arg string, find func(string) (string, error)) (string, error) {
 	if _, err := os.Stat(arg); err == nil {
 		if recording.IsBundle(arg) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// What the URL of the server has as a credential is masked wherever the server repeats it.
+// A credential in the URL of the server is masked wherever the server repeats it.
 func TestMaskOfURL(t *testing.T) {
 	const key = "q7Zx9Lm2Vb4Tn8"
 	at, err := url.Parse("http://127.0.0.1:1/mcp?api_key=" + key)

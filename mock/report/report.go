@@ -1,5 +1,5 @@
 // Package report reports how the sessions of a mock deviate from its recording: on stderr, and in a
-// file as text, NDJSON or JUnit.
+// file as text, NDJSON or JUnit XML.
 package report
 
 import (
@@ -24,18 +24,18 @@ import (
 const (
 	// maxMessages limits the notes on stderr. The report has all of them.
 	maxMessages = 50
-	// maxUnrequested limits the recorded requests that are named as not sent.
+	// maxUnrequested limits the number of unsent recorded requests that are listed.
 	maxUnrequested = 100
 )
 
 // Options selects what is reported and what is a failure.
 type Options struct {
-	File           string // the report's; "" for none
+	File           string // the file to write the report to; "" for none
 	Strict, Verify bool
 }
 
-// A Report reports how sessions deviate from the recording: failures, inexact
-// matches and what gets no response on stderr, everything in a file. It is safe for concurrent use.
+// A Report reports how sessions deviate from the recording: failures, inexact matches and
+// requests without a response on stderr, everything in a file. It is safe for concurrent use.
 type Report struct {
 	say      func(line string) // prints a line on stderr
 	opt      Options
@@ -43,18 +43,18 @@ type Report struct {
 	coverage *replay.Coverage
 	file     *os.File
 	to       writer
-	err      error // of the first write that failed
+	err      error // the first write error
 	counts   map[string]int
-	messages int // on stderr
-	wrong    int
-	// faults holds the faults of --fault, applied whether each had an effect. ignored
-	// reports the same of the paths of --ignore.
+	messages int // number of messages on stderr
+	failures int
+	// faults are the faults of --fault; applied reports which of them had an effect. paths are
+	// those of --ignore; ignored reports which of them matched.
 	faults           []replay.Fault
 	paths            []replay.Path
 	applied, ignored []bool
 }
 
-// New starts a report on the scripts of the named recording.
+// New starts a report for the scripts of the named recording.
 func New(opt Options, say func(string), name string, scripts ...*replay.Script) (*Report, error) {
 	r := &Report{say: say, opt: opt, coverage: replay.NewCoverage(scripts...), counts: map[string]int{}}
 	if opt.File == "" {
@@ -72,19 +72,19 @@ func New(opt Options, say func(string), name string, scripts ...*replay.Script) 
 func (r *Report) Note(n replay.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.take(n, 1, r.fails(n.Kind))
+	r.add(n, 1, r.fails(n.Kind))
 }
 
-// take records a note that stands for count events.
-func (r *Report) take(n replay.Note, count int, failure bool) {
+// add records a note that stands for count events.
+func (r *Report) add(n replay.Note, count int, failure bool) {
 	r.counts[n.Kind.String()] += count
 	if failure {
-		r.wrong++
+		r.failures++
 	}
 	switch {
-	case n.Kind == replay.NoteResponse, n.Kind == replay.NoteRelaxed: // what follows may not fit
+	case n.Kind == replay.NoteResponse, n.Kind == replay.NoteRelaxed: // later messages may not fit
 		r.print(n.Deviation())
-	case failure, n.Kind == replay.NoteRefused, n.Kind == replay.NoteVersion, n.Kind == replay.NoteSilence && n.Waits, n.Kind == replay.NoteLeft: // or the client waits in vain
+	case failure, n.Kind == replay.NoteRefused, n.Kind == replay.NoteVersion, n.Kind == replay.NoteSilence && n.Waits, n.Kind == replay.NoteLeft: // the client may wait in vain
 		r.print(n.Text)
 	}
 	if r.to != nil && r.err == nil {
@@ -119,14 +119,14 @@ func (r *Report) Over(s *replay.Session) {
 	}
 }
 
-// Watch records the faults of --fault and the paths of --ignore, to warn about those
-// that match nothing.
+// Watch sets the faults of --fault and the paths of --ignore, so that [Report.End] can warn about
+// those that match nothing.
 func (r *Report) Watch(opt *replay.Options) {
 	r.faults, r.applied = opt.Faults, make([]bool, len(opt.Faults))
 	r.paths, r.ignored = opt.Ignore, make([]bool, len(opt.Ignore))
 }
 
-// Problems reports the problems of a recording written or edited by hand. With --verify
+// Problems reports the problems of a recording, which may have been edited by hand. With --verify
 // they count as failures.
 func (r *Report) Problems(name string, rec *mock.Recording) {
 	first, more := rec.Problems()
@@ -137,17 +137,17 @@ func (r *Report) Problems(name string, rec *mock.Recording) {
 		r.say(fmt.Sprintf("mock: %s: %d more problems of this kind", name, more))
 	}
 	if r.opt.Verify {
-		r.wrong += len(first) + more
+		r.failures += len(first) + more
 	}
 }
 
-// End ends the report on a run that ended with err. failed reports that the sessions did not
-// match the recording, and that nothing else is an error.
+// End ends the report for a run that ended with err. failed reports that the sessions did not match
+// the recording and that there was no other error.
 func (r *Report) End(err error) (failed bool, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if refused := replay.NoteRefused; r.counts[refused.String()] > 0 && r.coverage.Recorded() > 0 && r.coverage.Sent() == 0 {
-		r.take(replay.Note{Kind: refused, Text: "all requests were refused: the recording was not played"}, 0, true)
+		r.add(replay.Note{Kind: refused, Text: "all requests were refused: the recording was not played"}, 0, true)
 	}
 	missing := r.coverage.Recorded() - r.coverage.Sent()
 	unrequested := r.coverage.Unrequested(maxUnrequested)
@@ -156,7 +156,7 @@ func (r *Report) End(err error) (failed bool, _ error) {
 		if i == len(unrequested)-1 {
 			count = missing - i
 		}
-		r.take(n, count, r.fails(n.Kind))
+		r.add(n, count, r.fails(n.Kind))
 	}
 	if r.opt.Verify && missing > 0 {
 		r.say(fmt.Sprintf("mock: the client sent %d of the %d recorded requests", r.coverage.Sent(), r.coverage.Recorded()))
@@ -173,7 +173,7 @@ func (r *Report) End(err error) (failed bool, _ error) {
 	}
 	if r.to != nil && r.err == nil {
 		r.err = r.to.summary(jsonSummary{
-			V: text.Version, Type: "summary", Passed: r.wrong == 0,
+			V: text.Version, Type: "summary", Passed: r.failures == 0,
 			Recorded: r.coverage.Recorded(), Sent: r.coverage.Sent(), Notes: r.counts,
 		})
 	}
@@ -183,22 +183,21 @@ func (r *Report) End(err error) (failed bool, _ error) {
 	switch {
 	case r.err != nil:
 		return false, errors.Join(err, fmt.Errorf("--report: %w", r.err))
-	case r.wrong > 0 && (err == nil || errors.Is(err, context.Canceled)):
+	case r.failures > 0 && (err == nil || errors.Is(err, context.Canceled)):
 		return true, nil
 	}
 	return false, err
 }
 
-// A writer writes a report in one of the formats. NDJSON and text are
-// written note by note, since a host may end the mock at any time; JUnit is one
-// document.
+// A writer writes a report in one of the formats. NDJSON and text are written note by note, since
+// a host may end the mock at any time. JUnit XML is one document.
 type writer interface {
 	note(n jsonNote) error
 	summary(s jsonSummary) error
 }
 
-// newWriter writes in the format of the file's name: text for .txt, JUnit for
-// .xml, else NDJSON.
+// newWriter returns a writer for the format that the file name implies: text for .txt, JUnit XML
+// for .xml, NDJSON otherwise.
 func newWriter(file, name string, w io.Writer) writer {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".txt":
@@ -209,7 +208,7 @@ func newWriter(file, name string, w io.Writer) writer {
 	return ndjsonWriter{w}
 }
 
-// jsonNote is a line of the report.
+// jsonNote is a line of the NDJSON report.
 type jsonNote struct {
 	V           int              `json:"v"`
 	Type        string           `json:"type"`
@@ -231,7 +230,7 @@ type jsonDifference struct {
 	Live     string `json:"live,omitempty"`
 }
 
-// jsonSummary is its last line.
+// jsonSummary is the last line of the NDJSON report.
 type jsonSummary struct {
 	V        int            `json:"v"`
 	Type     string         `json:"type"`
@@ -252,7 +251,7 @@ func newJSONNote(n replay.Note, failure bool) jsonNote {
 	return j
 }
 
-// ndjsonWriter writes a line a note, and a summary.
+// ndjsonWriter writes one line per note, and a summary.
 type ndjsonWriter struct{ w io.Writer }
 
 func (r ndjsonWriter) note(n jsonNote) error       { return r.line(n) }
@@ -267,7 +266,7 @@ func (r ndjsonWriter) line(v any) error {
 	return err
 }
 
-// textWriter is for people.
+// textWriter writes text for people.
 type textWriter struct {
 	w    io.Writer
 	name string
@@ -291,11 +290,10 @@ func (r textWriter) summary(s jsonSummary) error {
 	return err
 }
 
-// maxMockKept is how many notes a JUnit report holds.
+// maxMockKept is the maximum number of notes in a JUnit report.
 const maxMockKept = 10_000
 
-// A junitWriter keeps the notes until the end: the first of them, and how many
-// failures there are beyond those.
+// A junitWriter keeps the first notes until the end, and counts the failures beyond those.
 type junitWriter struct {
 	w     io.Writer
 	name  string
@@ -319,8 +317,8 @@ func (r *junitWriter) summary(s jsonSummary) error {
 }
 
 // suite returns a suite with a case for the session as a whole, one for each note that is a
-// failure, and one, skipped, for each request that was not sent and need not be. Other notes
-// are the output of the first case.
+// failure, and a skipped one for each unsent request that is not a failure. Other notes are the
+// output of the first case.
 func (r *junitWriter) suite(s jsonSummary) junit.Suite {
 	whole := junit.Case{Class: "session", Name: fmt.Sprintf("the client sent %d of %d recorded requests", s.Sent, s.Recorded)}
 	cases := []junit.Case{whole}

@@ -1,12 +1,12 @@
-// Judges messages by the wire validation of the conformance suite: the check that it reports
-// as wire-schema-valid. The suite exports nothing, so a copy of its bundle, without the last
-// statement, which runs the program, is loaded with the function as an export. The function is
-// found by the only error text of its kind.
+// Validates messages with the wire validation of the conformance suite: the check that it reports as
+// wire-schema-valid. The suite exports nothing, so this loads a copy of its bundle that exports the
+// function and lacks the last statement, which runs the program. The function is found by an error text
+// that occurs only once.
 //
-// Each line of stdin is a session: {"revision", "frames": [{"lane", "message"}]}. For each, a
-// line with the errors of its last frame is written: a JSON array, empty if it is valid. As in
-// the suite (instrumentTransport in src/connection/sdk-client.ts), the result of a request is
-// judged by the method of the last request with its id from the other side.
+// Each line of stdin is a session: {"revision", "frames": [{"lane", "message"}]}. For each it writes a
+// line with the errors of the last frame: a JSON array, empty if the frame is valid. As in the suite
+// (instrumentTransport in src/connection/sdk-client.ts), a result is validated with the method of the
+// last request with its id from the other side.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ function judge({ revision, frames }) {
         peer.delete(m.id);
       }
     }
-    // A batch is judged without methods.
+    // A batch is validated without methods.
     errors = wireSchemaErrors(revision, message, Array.isArray(message) ? undefined : method);
   }
   return errors;

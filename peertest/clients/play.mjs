@@ -1,4 +1,4 @@
-// Plays the steps of a scenario (see ../doc.go) over a client of either SDK.
+// Plays the steps of a scenario (see ../doc.go) with a client of either SDK.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export async function play(steps, peer, { client, vars, note, seen }) {
@@ -8,7 +8,7 @@ export async function play(steps, peer, { client, vars, note, seen }) {
     for (const step of steps) {
       if (step.only && !step.only.includes(client) || step.not?.includes(client)) continue;
       if (step.do === 'parallel') {
-        // Noted in the order of the scenario, whatever order the answers had.
+        // Recorded in the order of the scenario, whatever the order of the answers.
         const steps = step.steps.filter(s => !s.not?.includes(client));
         const lines = await Promise.all(steps.map(one));
         lines.forEach(note);
@@ -36,8 +36,8 @@ export async function play(steps, peer, { client, vars, note, seen }) {
       case 'ping': return c.ping();
       case 'tools': return c.listTools();
       case 'call': return peer.call({ name: step.tool, arguments: step.args }, { timeout: 30000 });
-      // The SDKs lose what is read together with the answer, and may call back out
-      // of order. Which progress crossed, and in which order, the recording says.
+      // The SDKs lose messages that are read together with the answer, and may call back out of
+      // order. The recording shows which progress was sent, and in which order.
       case 'progress': return peer.call({ name: step.tool, arguments: step.args }, { timeout: 30000, onprogress() {} });
       case 'cancel': {
         const stop = new AbortController();
@@ -70,7 +70,7 @@ export async function play(steps, peer, { client, vars, note, seen }) {
     throw Object.assign(new Error(`unknown step ${step.do}`), { peertest: true });
   }
 
-  // "${NAME}" in any string becomes the variable, "${big}" one mebibyte of text.
+  // "${NAME}" in any string is replaced by the variable, "${big}" by one mebibyte of text.
   function fill(v) {
     if (typeof v === 'string') return v.replace(/\$\{(\w+)\}/g, (_, k) => (k === 'big' ? 'aé€🙂\n"\\'.repeat(65536) : vars[k]));
     if (Array.isArray(v)) return v.map(fill);

@@ -1,6 +1,5 @@
-// A server of the TypeScript SDK v1 that closes the event streams of its calls and lets
-// the client come back for the rest, as that of pollserver_test.go does. It prints its
-// URL.
+// A server of the TypeScript SDK v1 that closes the event streams of its calls, so that the client resumes
+// them, like the one in pollserver_test.go. It prints its URL.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +11,7 @@ function newServer() {
   const server = new McpServer({ name: 'poller', version: '1.0.0' });
   const leave = async extra => {
     extra.closeSSEStream?.();
-    await sleep(100); // in which clients come back
+    await sleep(100); // enough for clients to come back
   };
   const text = text => ({ content: [{ type: 'text', text }] });
   server.registerTool('poll', {}, async extra => {

@@ -1,11 +1,11 @@
-// A client of the TypeScript SDK, v1 or v2, that plays a scenario against a
-// server and writes down what it observed, one JSON object a line:
+// A client of the TypeScript SDK, v1 or v2, that plays a scenario with a server and writes a transcript of
+// what it observes, one JSON object per line:
 //
 //   node run.mjs --sdk v1|v2 [--mode legacy|auto|2026-07-28] --scenario FILE
 //                --out FILE [--var NAME=VALUE] [--env NAME=VALUE] [--stays]
 //                -- COMMAND [ARG]... | --url URL --transport http|sse
 //
-// --stays says that the server does not end when its stdin does.
+// --stays means that the server does not exit when its stdin ends.
 // The scenario language is described in ../doc.go.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -60,7 +60,7 @@ if (peer.child) note({ kind: 'exit', ...peer.child });
 if (!opt.url) note({ kind: 'stderr', text: peer.stderr });
 writeFileSync(opt.out, observed.map(e => JSON.stringify(e) + '\n').join(''));
 
-// What the server asks is answered in one fixed way, whatever it is.
+// Server requests are answered in one fixed way.
 function answerServer(method, params) {
   switch (method) {
     case 'roots/list':
@@ -87,8 +87,8 @@ function pick(schema) {
   return { email: 'a@example.org', uri: 'https://example.org/', date: '2026-07-28' }[schema.format] ?? 'Ünïcode ✓';
 }
 
-// The SDKs give a server 2 s to end after closing its stdin, and 2 s after SIGTERM.
-// On a busy machine that is too little, unless the server is known to stay.
+// The SDKs give a server 2 s to exit after closing its stdin, and 2 s after SIGTERM. On a busy machine that is
+// not enough, unless the server is known to stay.
 function patientTimers() {
   const set = globalThis.setTimeout;
   let stays = opt.stays;
@@ -99,9 +99,8 @@ function patientTimers() {
   };
 }
 
-// Everything that the server says unasked is noted as the transport delivers
-// it, below the SDK: some SDKs drop the last progress notification when it
-// arrives together with the answer.
+// Unsolicited messages are recorded as the transport delivers them, below the SDK: some SDKs drop the last
+// progress notification if it arrives together with the answer.
 function watch(transport) {
   let deliver;
   Object.defineProperty(transport, 'onmessage', {
@@ -124,7 +123,7 @@ function watch(transport) {
       p.on('exit', (code, signal) => Object.assign(peer.child, { code, signal }));
       const kill = p.kill;
       p.kill = signal => {
-        // v1 also kills what SIGTERM has ended.
+        // v1 also kills a process that SIGTERM has already ended.
         if (p.exitCode === null && p.signalCode === null) peer.child.after = signal.toLowerCase();
         return kill.call(p, signal);
       };

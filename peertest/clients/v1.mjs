@@ -1,4 +1,4 @@
-// The TypeScript SDK v1 client, behind the face that play.mjs expects.
+// The TypeScript SDK v1 client, with the interface that play.mjs expects.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -23,8 +23,8 @@ export function openClient({ server, url, transport: kind, answer }) {
     connect: () => client.connect(transport),
     close: () => client.close(),
     call: (params, options) => client.callTool(params, undefined, options),
-    // A tool that must run as a task: the stream polls it to its end. Which
-    // states the polls happen to meet is a matter of timing.
+    // A tool that must run as a task: the stream polls it to its end. Which states the polls observe
+    // depends on timing.
     async task(params) {
       let result;
       for await (const m of client.experimental.tasks.callToolStream(params, CallToolResultSchema, { task: { ttl: 60000 } })) {

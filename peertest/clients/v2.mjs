@@ -1,4 +1,4 @@
-// The TypeScript SDK v2 client, behind the face that play.mjs expects.
+// The TypeScript SDK v2 client, with the interface that play.mjs expects.
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 

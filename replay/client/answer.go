@@ -13,11 +13,11 @@ import (
 // A pool has the recorded questions and their answers.
 type pool struct {
 	all []asked
-	// left are the questions left to use, by their key and by their method, in recorded order.
-	// The last one of a key stays. Of a method, those without an answer come last.
+	// left are the questions that can still be used, by key and by method, in recorded order. The
+	// last one of a key is never removed. Of a method, those without an answer come last.
 	left map[any][]int
-	// held are the live requests whose answers come later in the recording. free releases
-	// them, when the server waits for something else first.
+	// held are the live requests whose answers come later in the recording. free releases them
+	// when the server waits for answers in another order than recorded.
 	held []held
 	free bool
 }
@@ -25,7 +25,7 @@ type pool struct {
 // An asked is a recorded question in a replay.
 type asked struct {
 	*question
-	asked int // how often it was asked
+	asked int // how many times it was asked
 	step  int // the step that answers it, -1 for none
 }
 
@@ -61,12 +61,12 @@ func newPool(plan *Plan) *pool {
 // equal returns the recorded question that is equal by value to a live one, -1 for none.
 func (x *pool) equal(m *jsonrpc.Message) int { return x.use(keyOf(m), true) }
 
-// use returns the next unused question of a key or a method, or with again the last one, -1 for
-// none.
-func (x *pool) use(of any, again bool) int {
+// use returns the next unused question of a key or a method, or the last one if reuse is set and
+// all are used, -1 for none.
+func (x *pool) use(of any, reuse bool) int {
 	list := x.left[of]
 	for i, n := range list {
-		if x.all[n].asked == 0 || again && i == len(list)-1 {
+		if x.all[n].asked == 0 || reuse && i == len(list)-1 {
 			x.left[of] = list[i:]
 			x.all[n].asked++
 			return n
@@ -75,7 +75,7 @@ func (x *pool) use(of any, again bool) int {
 	return -1
 }
 
-// find returns the recorded question for a live one, -1 for none. Exact reports that they are
+// find returns the recorded question for a live one, -1 for none. exact reports whether they are
 // equal by value.
 func (x *pool) find(m *jsonrpc.Message) (n int, exact bool) {
 	if n := x.equal(m); n >= 0 {
@@ -95,11 +95,11 @@ func (x *pool) take(question int) []byte {
 	return id
 }
 
-// question takes a server request.
+// question handles a server request.
 func (p *player) question(m *jsonrpc.Message) {
 	id := bytes.Clone(m.ID)
 	n, exact := p.pool.find(m)
-	if m.Method == "ping" && !p.inBatch(n) { // answered at once, or the server may send nothing else
+	if m.Method == "ping" && !p.inBatch(n) { // answered immediately, or the server may send nothing else
 		if n < 0 || p.pool.all[n].answer == (session.Ref{}) || p.answer(id, &p.pool.all[n]) != nil {
 			p.reply(id, "result", []byte("{}"))
 		}
@@ -107,7 +107,7 @@ func (p *player) question(m *jsonrpc.Message) {
 	}
 	if n < 0 {
 		p.opt.Note(Note{Kind: NoteUnknown, Method: m.Method, Subject: jsonrpc.Subject(*m),
-			Text: fmt.Sprintf("the server asked %s, which was never recorded", replay.RequestName(m.Method, jsonrpc.Subject(*m)))})
+			Text: fmt.Sprintf("the server sent %s, which was never recorded", replay.RequestName(m.Method, jsonrpc.Subject(*m)))})
 		p.reply(id, "error", []byte(`{"code":-32601,"message":"this request was never recorded"}`))
 		return
 	}
@@ -127,14 +127,14 @@ func (p *player) inBatch(n int) bool {
 	return at >= 0 && p.batched(&p.plan.steps[at])
 }
 
-// relaxed notes that the server asked something else.
+// relaxed notes that a server request differs from the recorded one.
 func (p *player) relaxed(n int, m *jsonrpc.Message) {
 	q := &p.pool.all[n]
 	p.opt.Note(Note{Kind: NoteRelaxed, Frame: q.ref, Method: m.Method, Subject: jsonrpc.Subject(*m),
 		Text: fmt.Sprintf("the server sent %s, which differs from #%d; it got the recorded response", replay.RequestName(m.Method, jsonrpc.Subject(*m)), q.ref.Seq)})
 }
 
-// release answers the held requests that are due in the recorded order.
+// release answers the held requests whose answers are due in recorded order.
 func (p *player) release() error {
 	var err error
 	p.pool.held = slices.DeleteFunc(p.pool.held, func(h held) bool {
@@ -174,12 +174,12 @@ func (p *player) answer(id []byte, q *asked) error {
 	return nil
 }
 
-// reply sends a response that was not recorded. It does not wait for the server to take it.
+// reply sends a generated response. It does not wait until the server has it.
 func (p *player) reply(id []byte, member string, value []byte) {
 	p.post(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"%s":%s}`, id, member, value)))
 }
 
-// maxRounds is how often a request is repeated that was not repeated in the recording.
+// maxRounds limits how many times a request is repeated that was not repeated in the recording.
 const maxRounds = 32
 
 // A chain is an input_required result whose request is to be repeated (2026-07-28
@@ -190,8 +190,8 @@ type chain struct {
 	was     []byte // the recorded state in JSON, nil for none
 }
 
-// required takes an input_required result. It reports whether the request stays open: it was
-// repeated at once, because the recorded client did not repeat it.
+// required handles an input_required result. It reports whether the request stays open, because
+// it was repeated immediately: the recording has no request that repeats it.
 func (p *player) required(f *pending, a *request, m *jsonrpc.Message) bool {
 	c := &chain{state: bytes.Clone(lookup(m.Result, "requestState"))}
 	inputs, ok := readObject(lookup(m.Result, "inputRequests"))
@@ -222,8 +222,8 @@ func (p *player) required(f *pending, a *request, m *jsonrpc.Message) bool {
 	return true
 }
 
-// inputs answers the requests of an input_required result. Complete is false if one of them
-// was never recorded.
+// inputs answers the requests of an input_required result. complete is false if one of them has
+// no recorded answer.
 func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 	var out object
 	complete = true
@@ -248,8 +248,8 @@ func (p *player) inputs(inputs object) (answers []byte, complete bool) {
 	return out.bytes(), complete
 }
 
-// recordedInput returns the recorded result for a question. It is nil if there is none, or an
-// error, which inputResponses cannot express.
+// recordedInput returns the recorded result for a question. It is nil if there is none, or if the
+// answer is an error, which inputResponses cannot express.
 func (p *player) recordedInput(q *asked) []byte {
 	if q.answer == (session.Ref{}) {
 		return nil
@@ -264,8 +264,8 @@ func (p *player) recordedInput(q *asked) []byte {
 	return bytes.Clone(m.Result)
 }
 
-// keepsState makes a chain keep the state of a recorded request if that is not the one that the
-// recorded server had given: the client changed or dropped it.
+// keepsState makes a chain use the state of a recorded request if that is not the state that the
+// recorded server sent: the client changed or dropped it.
 func (c *chain) keepsState(params []byte) {
 	sent := lookup(params, "requestState")
 	was, _ := textOf(c.was)
@@ -274,7 +274,7 @@ func (c *chain) keepsState(params []byte) {
 	}
 }
 
-// withChain adds to params what a repeated request carries.
+// withChain sets the members of params that a repeated request carries.
 func withChain(params []byte, c *chain) []byte {
 	o, ok := readObject(params)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/replay"
 )
 
-// BenchmarkPlay plays sessions of growing length, ten requests at a time, to a server
-// that answers at once. The time for a call must not grow.
+// BenchmarkPlay plays sessions of increasing length, ten requests at a time, to a server that
+// answers immediately. The time per call must not grow.
 func BenchmarkPlay(b *testing.B) {
 	for _, calls := range []int{1000, 10000, 100000} {
 		b.Run(fmt.Sprint(calls), func(b *testing.B) {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// TestCancelledCallsGetTheirTime: a call that the recorded client gave up is cancelled as late as
-// it was, so that a server that no longer hangs can respond.
+// TestCancelledCallsGetTheirTime: a call that the recorded client cancelled is cancelled as late as
+// recorded, so that a server that no longer hangs can respond.
 func TestCancelledCallsGetTheirTime(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
@@ -48,8 +48,8 @@ func TestCancelledCallsGetTheirTime(t *testing.T) {
 	}
 }
 
-// TestStepsOfExchanges: a client hangs up and ends its session when it did, not when the exchange
-// was over or the session ends.
+// TestStepsOfExchanges: a client hangs up and ends its session when the recorded one did, not when
+// the exchange or the session ends.
 func TestStepsOfExchanges(t *testing.T) {
 	var frames []tap.Frame
 	put := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
@@ -72,13 +72,13 @@ func TestStepsOfExchanges(t *testing.T) {
 	for _, s := range planned(frames, nil).steps {
 		kinds = append(kinds, s.kind)
 	}
-	if want := []stepKind{stepSend, stepHear, stepHangUp, stepDelete, stepSend}; !slices.Equal(kinds, want) {
+	if want := []stepKind{stepSend, stepReceive, stepHangUp, stepDelete, stepSend}; !slices.Equal(kinds, want) {
 		t.Errorf("the steps are %v, want %v", kinds, want)
 	}
 }
 
 // TestStandingStream: a GET stream that the server ends is resumed, and the session is ended only
-// if it was in the recording.
+// if the recorded client ended it.
 func TestStandingStream(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		var mu sync.Mutex
@@ -119,7 +119,7 @@ func TestStandingStream(t *testing.T) {
 					heard++ // the response
 				}
 			case <-late:
-				t.Fatalf("it heard %d messages, the server was asked %q", heard, asked)
+				t.Fatalf("received %d messages, the server got %q", heard, asked)
 			}
 		}
 		for range 1000 { // until the last resumption is refused

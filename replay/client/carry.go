@@ -36,15 +36,15 @@ var carried = []struct {
 	{kindState, []string{"requestState"}},
 }
 
-// A word is such a value in a result.
-type word struct{ kind, word string }
+// A serverValue is such a value in a result.
+type serverValue struct{ kind, text string }
 
-// words returns those of a result (server/utilities/pagination; 2025-11-25
+// serverValues returns those of a result (server/utilities/pagination; 2025-11-25
 // basic/utilities/tasks; 2026-07-28 basic/patterns/mrtr).
-func words(result []byte) (all []word) {
+func serverValues(result []byte) (all []serverValue) {
 	add := func(kind string, names ...string) {
 		if s, ok := textOf(lookup(result, names...)); ok {
-			all = append(all, word{kind, s})
+			all = append(all, serverValue{kind, s})
 		}
 	}
 	add(kindCursor, "nextCursor")
@@ -57,15 +57,16 @@ func words(result []byte) (all []word) {
 // liveValues maps recorded values, with their kinds, to live ones.
 type liveValues map[string]string
 
-// learn maps the values of a recorded result to those of the live one, nil for none.
+// learn maps the values of a recorded result to those of the live one, which is nil if there is
+// none.
 func (x liveValues) learn(recorded, live []byte) {
 	now := map[string]string{}
-	for _, w := range words(live) {
-		now[w.kind] = w.word
+	for _, w := range serverValues(live) {
+		now[w.kind] = w.text
 	}
-	for _, w := range words(recorded) {
+	for _, w := range serverValues(recorded) {
 		value, ok := now[w.kind]
-		if _, known := x[w.kind+w.word]; !ok && known {
+		if _, known := x[w.kind+w.text]; !ok && known {
 			continue
 		}
 		switch {
@@ -75,20 +76,20 @@ func (x liveValues) learn(recorded, live []byte) {
 		default:
 			value = gone
 		}
-		x[w.kind+w.word] = value
+		x[w.kind+w.text] = value
 	}
 }
 
-// gone stands for a value that the live server did not send, ended for the cursor of a list
-// that has fewer pages than the recorded one. They are not valid UTF-8, as all values of a
-// server are.
+// gone stands for a value that the live server did not send, ended for the cursor of a list that
+// has fewer pages than the recorded one. They cannot clash with server values, which are valid
+// UTF-8.
 const (
 	gone  = "\xff"
 	ended = "\xfe"
 )
 
-// carry replaces recorded values in params by live ones. Lacks is the kind of a value that
-// the live server did not send, "" for none, or ended.
+// carry replaces recorded values in params by live ones. lacks is the kind of a value that the
+// live server did not send, or ended, or "" for none.
 func (x liveValues) carry(params []byte) (out []byte, lacks string) {
 	for _, p := range carried {
 		was, ok := textOf(lookup(params, p.in...))
@@ -108,7 +109,7 @@ func (x liveValues) carry(params []byte) (out []byte, lacks string) {
 	return params, ""
 }
 
-// longestPoll is the longest recorded time between two polls of a task that is kept at any
+// longestPoll limits the recorded time between two polls of a task that is kept even at a faster
 // pace. shortestPoll is the shortest time between two polls that were not recorded.
 const (
 	longestPoll  = time.Second
@@ -123,8 +124,8 @@ func terminal(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }
 
-// finishTask polls a task until it has ended, if it had in the recording, since the live one
-// may take longer. It asks for the result if that does not come with the poll.
+// finishTask polls a task until it has ended, if it had ended in the recording, since the live
+// task may take longer. It requests the result if the poll does not return it.
 func (p *player) finishTask(n int) {
 	a := &p.plan.requests[n]
 	if !a.final || p.progress[n] != answered {
@@ -154,11 +155,12 @@ func (p *player) finishTask(n int) {
 	}
 }
 
-// maxPages is the maximum number of pages of a list that are read beyond the recorded ones.
+// maxPages is the maximum number of pages of a list that are read in addition to the recorded
+// ones.
 const maxPages = 1000
 
-// finishList reads the rest of a list if the recorded client read it to its end, since the live
-// one may have more pages.
+// finishList reads the rest of a list if the recorded client read the list to its end, since the
+// live one may have more pages.
 func (p *player) finishList(n int) {
 	a := &p.plan.requests[n]
 	cursor := p.cursors[n]
@@ -175,7 +177,7 @@ func (p *player) finishList(n int) {
 	}
 }
 
-// withoutTask removes the request for a task, which is specific to 2025-11-25.
+// withoutTask removes the member task, which requests a task and is specific to 2025-11-25.
 func withoutTask(params []byte) []byte {
 	if lookup(params, "task") == nil {
 		return params
@@ -223,7 +225,7 @@ func (o object) set(name string, value []byte) object {
 	return append(o, member{name, value})
 }
 
-// without returns the object without some members.
+// without returns the object without the members that drop selects.
 func (o object) without(drop func(name string) bool) object {
 	return slices.DeleteFunc(o, func(m member) bool { return drop(m.name) })
 }

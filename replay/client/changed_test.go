@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/diff"
 )
 
-// TestChanged plays a session to servers that are not quite the recorded one. Each
-// change is found, and nothing else.
+// TestChanged plays a session to servers that differ slightly from the recorded one. Each change is
+// found, and nothing else.
 func TestChanged(t *testing.T) {
 	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	for change, want := range map[string]string{
@@ -26,7 +26,7 @@ func TestChanged(t *testing.T) {
 		t.Run(change, func(t *testing.T) {
 			t.Parallel()
 			opt := patient()
-			said := notes(&opt)
+			noted := notes(&opt)
 			got := play(t, planned(first, nil), opt, onPipes(t, newServer(change)))
 			var found []string
 			r := compared(t, first, got)
@@ -38,18 +38,18 @@ func TestChanged(t *testing.T) {
 			}
 			for _, w := range strings.Split(want, "; ") {
 				if w != "" && !strings.Contains(strings.Join(found, "; "), w) {
-					t.Errorf("not found: %s", w)
+					t.Errorf("difference not found: %s", w)
 				}
 			}
-			if want == "" && len(found) > 0 || len(*said) > 0 {
-				t.Errorf("found %q, notes %q", found, *said)
+			if want == "" && len(found) > 0 || len(*noted) > 0 {
+				t.Errorf("found %q, notes %q", found, *noted)
 			}
 		})
 	}
 }
 
-// rewritten runs a filter between a server and its client, which receives each line
-// of the server's and returns what goes on.
+// rewritten runs a filter between a server and its client. The filter receives each line of the
+// server and returns what is passed on.
 func rewritten(serve func(io.Reader, io.Writer), line func([]byte) [][]byte) func(io.Reader, io.Writer) {
 	return func(in io.Reader, out io.Writer) {
 		r, w := io.Pipe()
@@ -73,7 +73,7 @@ func rewritten(serve func(io.Reader, io.Writer), line func([]byte) [][]byte) fun
 	}
 }
 
-// TestCrossedIDs: two answers that took one another's ids are found.
+// TestCrossedIDs: two answers with swapped ids are found.
 func TestCrossedIDs(t *testing.T) {
 	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	var held []byte
@@ -91,14 +91,14 @@ func TestCrossedIDs(t *testing.T) {
 			return [][]byte{[]byte(swap.Replace(string(held))), []byte(swap.Replace(string(raw)))}
 		}
 	})
-	got := play(t, planned(conversation, nil), patient(), cross) // in which both are under way at once
+	got := play(t, planned(conversation, nil), patient(), cross) // both are in flight at the same time
 	r := compared(t, first, got)
 	if text := differences(r, diff.Behaviour); strings.Count(text, "\n") != 2 || strings.Count(text, "resources/read") != 2 {
 		t.Errorf("%s", text)
 	}
 }
 
-// TestErrorCode: another code of an error is found.
+// TestErrorCode: a different error code is found.
 func TestErrorCode(t *testing.T) {
 	first := play(t, planned(conversation, nil), patient(), onPipes(t, newServer("")))
 	other := rewritten(onPipes(t, newServer("")), func(raw []byte) [][]byte {

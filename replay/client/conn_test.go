@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A headServer answers over HTTP and records the heads of requests.
+// A headServer responds over HTTP and records the heads of requests.
 type headServer struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -57,9 +57,8 @@ func (s *headServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A connection over HTTP looks after the session's id, the revision, the header fields of
-// 2026-07-28 and the stream for what belongs to no request by itself, and reports what is
-// refused.
+// An HTTP connection handles the session id, the revision, the header fields of 2026-07-28 and the
+// standing stream, and reports refusals.
 func TestConnHTTP(t *testing.T) {
 	server := newHeadServer(t)
 	conn := HTTP(server.URL, new(Watcher))
@@ -102,7 +101,7 @@ func TestConnHTTP(t *testing.T) {
 	}
 }
 
-// What cannot be reached is reported at once, or with the first message.
+// An unreachable server is reported immediately, or with the first message.
 func TestConnNowhere(t *testing.T) {
 	events := make(chan Event, 1)
 	sse := SSE("http://127.0.0.1:1/sse", new(Watcher))

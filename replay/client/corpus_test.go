@@ -10,9 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// TestAnyCorpus plays every session of the corpus, the broken ones too, in
-// other revisions to a server that answers everything with next to nothing. Whatever that
-// leads to, it comes to an end.
+// TestAnyCorpus plays every session of the corpus, including the broken ones, in other revisions to
+// a server that answers everything with almost nothing. Every replay ends.
 func TestAnyCorpus(t *testing.T) {
 	names, err := filepath.Glob("../../testdata/sessions/*.txtar")
 	if err != nil || len(names) < 40 {
@@ -43,15 +42,15 @@ func TestAnyCorpus(t *testing.T) {
 					t.Errorf("in %q: %v", to, err)
 				}
 				if err == nil && answered == 0 && !strings.Contains(name, "probe") {
-					t.Errorf("in %q: nothing was asked", to)
+					t.Errorf("in %q: no request was sent", to)
 				}
 			}
 		})
 	}
 }
 
-// TestBrokenCorpus plays the broken sessions against the mock that has recorded them:
-// what was not answered then is not waited for.
+// TestBrokenCorpus plays the broken sessions against a mock of the same recording: the replay does
+// not wait for responses that were not recorded.
 func TestBrokenCorpus(t *testing.T) {
 	names, err := filepath.Glob("../../testdata/sessions/*-broken.txtar")
 	if err != nil || len(names) < 20 {
@@ -66,13 +65,13 @@ func TestBrokenCorpus(t *testing.T) {
 			opt.Timeout, opt.Patience = 200*time.Millisecond, 50*time.Millisecond
 			got := play(t, planned(frames, nil), opt, mocked(t, frames))
 			if len(got) == 0 {
-				t.Error("nothing was said")
+				t.Error("there were no notes")
 			}
 		})
 	}
 }
 
-// TestCarried: of a request whose values are replaced all else keeps its bytes.
+// TestCarried: replacing values of a request does not change its other bytes.
 func TestCarried(t *testing.T) {
 	live := liveValues{kindCursor + "c": "new", kindTask + "t": "<&>", kindState + "s": gone}
 	for _, c := range []struct{ raw, want, lacks string }{
@@ -90,7 +89,7 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// TestFieldValue: what is not plain in a header field is in base64.
+// TestFieldValue: a header field value that is not plain text is base64-encoded.
 func TestFieldValue(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "plain text": "plain text", "größe": "=?base64?Z3LDtsOfZQ==?=", " x": "=?base64?IHg=?=", "a\nb": "=?base64?YQpi?=",
@@ -100,7 +99,7 @@ func TestFieldValue(t *testing.T) {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 		if got := replay.DecodeField(fieldValue(value)); got != value {
-			t.Errorf("%q comes back as %q", value, got)
+			t.Errorf("%q decodes to %q", value, got)
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// TestSameID: of two requests in flight with one id, each gets what comes on its own
-// exchange, and the exchanges that are over are forgotten.
+// TestSameID: if two requests with the same id are in flight, each gets the response on its own
+// exchange, and ended exchanges are forgotten.
 func TestSameID(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/list"}
@@ -51,21 +51,21 @@ func TestSameID(t *testing.T) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer)
 	}))
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	var conn *httpConn
 	got := bodies(tapped(t, planned(frames, nil), opt, server, func(url string, tap *Watcher) Conn {
 		conn = newHTTP(url, tap)
 		return conn
 	}))
-	if !strings.Contains(got, `"cursor":"live"`) || len(*said) > 0 {
-		t.Errorf("notes %q\n%s", *said, got)
+	if !strings.Contains(got, `"cursor":"live"`) || len(*noted) > 0 {
+		t.Errorf("notes %q\n%s", *noted, got)
 	}
 	if n := len(conn.streams); n > 0 {
-		t.Errorf("%d exchanges are remembered that are over", n)
+		t.Errorf("%d ended exchanges are still stored", n)
 	}
 }
 
-// TestRetryOrder: a retry that was not recorded has its members in one order.
+// TestRetryOrder: a retry that was not recorded has its members in a fixed order.
 func TestRetryOrder(t *testing.T) {
 	for range 20 {
 		c := &chain{state: []byte(`"s"`), answers: []byte(`{}`)}
@@ -76,8 +76,8 @@ func TestRetryOrder(t *testing.T) {
 	}
 }
 
-// TestOwnState: a requestState that the client made up or dropped is sent as it is, and an
-// input_required result that it left alone is left alone.
+// TestOwnState: a requestState that the client invented or dropped is sent as recorded, and an
+// input_required result that the recorded client ignored is ignored.
 func TestOwnState(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	call := func(id int, name, more string) string {
@@ -111,15 +111,15 @@ func TestOwnState(t *testing.T) {
 		return asks(id, "live"+id) + "\n", nil
 	})
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := play(t, planned(frames, nil), opt, serve)
-	if found := differences(compared(t, frames, got), diff.Cosmetic); found != "" || len(*said) > 0 {
-		t.Errorf("found %s, notes %q, played\n%s", found, *said, bodies(got))
+	if found := differences(compared(t, frames, got), diff.Cosmetic); found != "" || len(*noted) > 0 {
+		t.Errorf("found %s, notes %q, played\n%s", found, *noted, bodies(got))
 	}
 }
 
-// TestServerRequests: what the server asks is answered with the recorded bytes, a ping
-// too, whatever id it has and wherever it comes.
+// TestServerRequests: server requests, including pings, are answered with the recorded bytes,
+// whatever their ids and wherever they come.
 func TestServerRequests(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
@@ -147,15 +147,15 @@ func TestServerRequests(t *testing.T) {
 		return "", nil
 	})
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := bodies(play(t, planned(frames, nil), opt, serve))
 	for _, want := range []string{`{"id":"p", "error":{"code":-32601,"message":"no pings"}, "jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":"r","result":{ "roots":[] }}`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not sent: %s\n%s", want, got)
 		}
 	}
-	if len(*said) > 0 {
-		t.Errorf("notes %q", *said)
+	if len(*noted) > 0 {
+		t.Errorf("notes %q", *noted)
 	}
 	// Without a recorded answer a ping gets the usual one.
 	got = bodies(play(t, planned(lines(twoCalls), nil), patient(), answering(func(method, id, raw string) (string, error) {
@@ -188,7 +188,7 @@ const batches = `
 {"jsonrpc":"2.0","id":5,"result":{}}
 `
 
-// A batcher answers the frames of batches.
+// A batcher answers frames that may be batches.
 func batcher(raw string) string {
 	switch {
 	case strings.Contains(raw, `"initialize"`):
@@ -205,8 +205,8 @@ func batcher(raw string) string {
 	return ""
 }
 
-// TestBatches: what came in one array is sent in one: as it was, but for what the live
-// server made up.
+// TestBatches: messages that were sent in one array are sent in one array, as recorded except for
+// values of the live server.
 func TestBatches(t *testing.T) {
 	want := []string{
 		`[{"jsonrpc":"2.0","method":"notifications/initialized"}]`,
@@ -225,7 +225,7 @@ func TestBatches(t *testing.T) {
 		return strings.Join(all[1:], "\n")
 	}
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := sent(play(t, planned(lines(batches), nil), opt, func(in io.Reader, out io.Writer) {
 		for r := bufio.NewScanner(in); r.Scan(); {
 			if answer := batcher(r.Text()); answer != "" {
@@ -233,8 +233,8 @@ func TestBatches(t *testing.T) {
 			}
 		}
 	}))
-	if got != strings.Join(want, "\n") || len(*said) > 0 {
-		t.Errorf("notes %q, sent\n%s", *said, got)
+	if got != strings.Join(want, "\n") || len(*noted) > 0 {
+		t.Errorf("notes %q, sent\n%s", *noted, got)
 	}
 	var mu sync.Mutex
 	more := sync.NewCond(&mu)
@@ -249,7 +249,7 @@ func TestBatches(t *testing.T) {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		case answer == "":
 			w.WriteHeader(http.StatusAccepted)
-		case strings.Contains(string(body), `"id":3`): // asks on this stream, and answers there
+		case strings.Contains(string(body), `"id":3`): // sends a request on this stream, and responds there
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "data: %s\n\n", answer)
 			w.(http.Flusher).Flush()
@@ -266,13 +266,13 @@ func TestBatches(t *testing.T) {
 			fmt.Fprint(w, answer)
 		}
 	})), HTTP)
-	if got := sent(frames); got != strings.Join(want, "\n") || len(*said) > 0 {
-		t.Errorf("over HTTP: notes %q, sent\n%s", *said, got)
+	if got := sent(frames); got != strings.Join(want, "\n") || len(*noted) > 0 {
+		t.Errorf("over HTTP: notes %q, sent\n%s", *noted, got)
 	}
 }
 
-// An exchange is one of HTTP, recorded: the header, the message, and the answer to it, ""
-// for none. End is the event that ends it, without its name.
+// An exchange is a recorded HTTP exchange: the header, the message, and the response, "" for none.
+// end is the event that ends it, without its name.
 type exchange struct {
 	header      [][2]string
 	masked      []string
@@ -280,7 +280,7 @@ type exchange struct {
 	answer, end string
 }
 
-// exchanges makes frames of exchanges that came one after another.
+// exchanges returns the frames of consecutive exchanges.
 func exchanges(all ...exchange) (frames []tap.Frame) {
 	for i, x := range all {
 		add := func(lane tap.Lane, form tap.Form, raw []byte) {
@@ -304,8 +304,8 @@ func exchanges(all ...exchange) (frames []tap.Frame) {
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 
-// TestHeaderAsRecorded: the fields that depend on the message are as recorded, also where
-// they are not what the message says, and follow what the live server made up.
+// TestHeaderAsRecorded: the fields that depend on the message are sent as recorded, even if they
+// contradict the message, but with the values of the live server.
 func TestHeaderAsRecorded(t *testing.T) {
 	fields := func(more ...[2]string) [][2]string {
 		return append([][2]string{{"Content-Type", "application/json"}, {"Accept", "application/json;q=0.9, text/event-stream"}, {"mcp-protocol-version", "2026-07-28"}}, more...)
@@ -365,8 +365,8 @@ func TestHeaderAsRecorded(t *testing.T) {
 	}
 }
 
-// TestRepeatedEvents: events that a server repeats when a stream is resumed are not taken
-// once more.
+// TestRepeatedEvents: events that a server repeats when a stream is resumed are not processed
+// twice.
 func TestRepeatedEvents(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
@@ -388,15 +388,15 @@ func TestRepeatedEvents(t *testing.T) {
 		}
 	})
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := bodies(tapped(t, planned(frames, nil), opt, server, HTTP))
-	if n := strings.Count(got, `"result":{"roots":[]}`); n != 1 || len(*said) > 0 || len(asked) == 0 {
-		t.Errorf("answered %d times, notes %q\n%s", n, *said, got)
+	if n := strings.Count(got, `"result":{"roots":[]}`); n != 1 || len(*noted) > 0 || len(asked) == 0 {
+		t.Errorf("answered %d times, notes %q\n%s", n, *noted, got)
 	}
 }
 
-// TestDeclined: a handshake that is refused by an error, where the recorded one was not,
-// ends the replay, and so does a server that does not speak the revision.
+// TestDeclined: a handshake that is refused with an error, unlike in the recording, ends the replay,
+// and so does a server that does not support the revision.
 func TestDeclined(t *testing.T) {
 	modern := `
 >{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{` + modernMeta + `}}
@@ -406,7 +406,7 @@ func TestDeclined(t *testing.T) {
 	for name, c := range map[string]struct {
 		frames   string
 		revision jsonrpc.Revision
-		answer   string // to whatever opens the session
+		answer   string // to the request that opens the session
 		want     []string
 	}{
 		"an error": {twoCalls, "", `"error":{"code":-32602,"message":"Unsupported protocol version"}`,
@@ -424,36 +424,36 @@ func TestDeclined(t *testing.T) {
 			t.Parallel()
 			opt := patient()
 			opt.Revision = c.revision
-			said := notes(&opt)
+			noted := notes(&opt)
 			got := bodies(play(t, planned(lines(c.frames), nil), opt, answering(func(method, id, _ string) (string, error) {
 				if id == "" {
 					return "", nil
 				}
 				return `{"jsonrpc":"2.0","id":` + id + `,` + c.answer + "}\n", nil
 			})))
-			if strings.Join(*said, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("notes %q, want %q", *said, c.want)
+			if strings.Join(*noted, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("notes %q, want %q", *noted, c.want)
 			}
 			if strings.Contains(got, `"tools/`) || strings.Contains(got, `"notifications/initialized"`) {
-				t.Errorf("it went on:\n%s", got)
+				t.Errorf("the session continued:\n%s", got)
 			}
 		})
 	}
-	// A handshake that was refused in the recording too is none.
+	// A handshake that was refused in the recording too does not end the replay.
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	frames := lines(`
 >{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"1","capabilities":{}}}
 {"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"no"}}
 ` + twoCalls)
 	got := bodies(play(t, planned(frames, nil), opt, mocked(t, frames)))
-	if !strings.Contains(got, `"name":"b"`) || len(*said) > 0 {
-		t.Errorf("notes %q\n%s", *said, got)
+	if !strings.Contains(got, `"name":"b"`) || len(*noted) > 0 {
+		t.Errorf("notes %q\n%s", *noted, got)
 	}
 }
 
-// TestCancelledTwice: a client that broke off an exchange and sent a cancellation as well
-// cancels once on stdio, in its own words.
+// TestCancelledTwice: a client that aborted an exchange and also sent a cancellation sends only the
+// recorded cancellation on stdio.
 func TestCancelledTwice(t *testing.T) {
 	header := [][2]string{{"Content-Type", "application/json"}}
 	frames := exchanges(
@@ -466,8 +466,8 @@ func TestCancelledTwice(t *testing.T) {
 	}
 }
 
-// TestStreamEnded: the client of a session whose last response never came, because the server
-// ended the stream, waits for that end. Where the client hung up it does not wait.
+// TestStreamEnded: if the last response never came because the server ended the stream, the client
+// waits for that end. If the client hung up, it does not wait.
 func TestStreamEnded(t *testing.T) {
 	header := [][2]string{{"Content-Type", "application/json"}, {"MCP-Protocol-Version", "2026-07-28"}}
 	for by, want := range map[string]stepKind{`"by":"server","error":"the connection was closed"`: stepAwait, `"by":"client"`: stepHangUp} {
@@ -478,9 +478,8 @@ func TestStreamEnded(t *testing.T) {
 	}
 }
 
-// TestHangUps: where the recorded client broke off an exchange the replay does so too,
-// before it goes on; also if the server had ended the body properly then, and in another
-// revision.
+// TestHangUps: if the recorded client aborted an exchange, so does the replay before it continues;
+// even if the server had ended the body properly, and in another revision.
 func TestHangUps(t *testing.T) {
 	header := [][2]string{{"Content-Type", "application/json"}, {"Accept", "application/json, text/event-stream"}}
 	call := func(id int, name, meta string) string {
@@ -560,13 +559,13 @@ func TestHangUps(t *testing.T) {
 			}))
 			opt := patient()
 			opt.Revision = c.revision
-			said := notes(&opt)
+			noted := notes(&opt)
 			opt.Timeout = 20 * time.Second
 			got := bodies(tapped(t, plan, opt, server, HTTP))
 			if n := strings.Count(got, "notifications/cancelled"); n != max(0, c.cancelled) {
 				t.Errorf("cancelled %d times\n%s", n, got)
 			}
-			for _, s := range *said {
+			for _, s := range *noted {
 				if !strings.HasPrefix(s, "version: ") {
 					t.Errorf("note %q", s)
 				}
@@ -575,8 +574,8 @@ func TestHangUps(t *testing.T) {
 	}
 }
 
-// TestHangUpOfResumedStream: breaking off a stream that was resumed breaks off the request
-// that it began with.
+// TestHangUpOfResumedStream: aborting a resumed stream aborts the request with which the stream
+// began.
 func TestHangUpOfResumedStream(t *testing.T) {
 	frames := exchanges(
 		exchange{body: `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
@@ -602,9 +601,9 @@ func TestHangUpOfResumedStream(t *testing.T) {
 	}
 }
 
-// TestHeardInARow: what is heard again and again takes one step of a plan, and all of it
-// is waited for.
-func TestHeardInARow(t *testing.T) {
+// TestReceivedInARow: equal messages in a row take one step of a plan, and the replay waits for all
+// of them.
+func TestReceivedInARow(t *testing.T) {
 	const progress = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}` + "\n"
 	const n = 1000
 	frames := lines(opening + `
@@ -635,13 +634,13 @@ func TestHeardInARow(t *testing.T) {
 		case strings.Contains(text, "notifications/progress"):
 			heard++
 		case strings.Contains(text, `"ping"`) && heard < n:
-			t.Errorf("it went on after %d of %d", heard, n)
+			t.Errorf("continued after %d of %d", heard, n)
 		}
 	}
 }
 
-// TestHeaderOfInitialize: a client that names the revision in the header of initialize too
-// names the one that is spoken.
+// TestHeaderOfInitialize: a client that names the revision in the header of initialize too names
+// the revision that is used.
 func TestHeaderOfInitialize(t *testing.T) {
 	frames := exchanges(exchange{
 		header: [][2]string{{"Accept", "application/json, text/event-stream"}, {"MCP-Protocol-Version", "2025-11-25"}},

@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// refused handles an error for the requests of a message.
+// refused handles an error for the requests in a message.
 func (p *player) refused(on *Outgoing, err error) {
 	for _, id := range on.ids {
 		for _, f := range slices.Clone(p.open[idKey(id)]) {
@@ -44,11 +44,11 @@ func (p *player) unanswered(f *pending, err error) {
 	}
 }
 
-// bars reports whether an HTTP status refused to open a session that the recorded server
-// opened.
+// bars reports whether an error is an HTTP status with which the server refused to open a session
+// that the recorded server opened. If so, it ends the replay.
 func (p *player) bars(f *pending, err error) bool {
-	var no *ReachError
-	if p.spoken || !p.opens(f.method) || !errors.As(err, &no) || f.request >= 0 && p.plan.requests[f.request].answer == (session.Ref{}) {
+	var reach *ReachError
+	if p.spoken || !p.opens(f.method) || !errors.As(err, &reach) || f.request >= 0 && p.plan.requests[f.request].answer == (session.Ref{}) {
 		return false
 	}
 	p.barred = err
@@ -56,23 +56,22 @@ func (p *player) bars(f *pending, err error) bool {
 	return true
 }
 
-// opens reports whether a request opens the session: the handshake, or the first request
-// where there is none.
+// opens reports whether a request opens the session: it is the handshake, or the first request
+// if there is no handshake.
 func (p *player) opens(method string) bool {
 	return method == "initialize" || p.target.modern() && !p.spoken
 }
 
-// unopened ends the replay if a failed request was to open the session: no other request is
-// allowed then (2025-11-25 basic/lifecycle#initialization).
+// unopened ends the replay if the failed request was supposed to open the session: no other
+// request is allowed then (2025-11-25 basic/lifecycle#initialization).
 func (p *player) unopened(method string) {
 	if p.opens(method) {
 		p.leave(errors.New("the session was not opened"))
 	}
 }
 
-// declined reports whether a response refuses to open a session that the recorded server
-// opened, with an error or because the server does not support the revision. It ends the
-// replay.
+// declined reports whether a response refuses to open a session that the recorded server opened,
+// with an error or because the server does not support the revision. If so, it ends the replay.
 func (p *player) declined(f *pending, m *jsonrpc.Message) bool {
 	if f.method != "initialize" && (f.method != "server/discover" || !p.target.crosses) {
 		return false
@@ -102,10 +101,10 @@ func (p *player) declined(f *pending, m *jsonrpc.Message) bool {
 	return true
 }
 
-// maxSilence is the number of requests in a row that may time out.
+// maxSilence is the number of consecutive timeouts after which the replay gives up.
 const maxSilence = 3
 
-// timedOut notes that a request timed out. After maxSilence of them the server is given up.
+// timedOut notes that a request timed out. After maxSilence timeouts the replay ends.
 func (p *player) timedOut(a *request, limit time.Duration) {
 	p.note(NoteTimeout, a, fmt.Sprintf("%s got no response within %v; the recorded one took %v",
 		p.name(a), limit.Round(time.Millisecond), a.took.Round(time.Microsecond)))
@@ -115,7 +114,7 @@ func (p *player) timedOut(a *request, limit time.Duration) {
 	}
 }
 
-// leave ends the replay. It returns the open requests that have a recorded response.
+// leave ends the replay. It returns the open requests that had a response in the recording.
 func (p *player) leave(err error) (waited []session.Ref) {
 	if p.gone != nil {
 		return nil
@@ -157,8 +156,8 @@ func (p *player) lost(err error) {
 	p.opt.Note(n)
 }
 
-// unsent reports whether this step or a later one has something to send. What others await has
-// come already.
+// unsent reports whether this step or a later one has something to send. Steps that only wait do
+// not count.
 func (p *player) unsent() bool {
 	for i := p.at; i < len(p.plan.steps); i++ {
 		s := &p.plan.steps[i]
@@ -211,17 +210,17 @@ func (p *player) name(a *request) string {
 	return fmt.Sprintf("%s (#%d)", replay.RequestName(a.method, a.subject), a.ref.Seq)
 }
 
-// A Note is something that a replay could not do as recorded, or that the server did and the
-// recording does not answer.
+// A Note reports something that a replay could not do as recorded, or a server request to which
+// the recording has no answer.
 type Note struct {
 	Kind NoteKind
 	// Frame is the recorded message concerned, zero for none.
 	Frame session.Ref
-	// Method and Subject are those of the message, as they are on the wire. Subject has at
-	// most [jsonrpc.MaxSubject] bytes.
+	// Method and Subject are those of the message, as on the wire. Subject has at most
+	// [jsonrpc.MaxSubject] bytes.
 	Method, Subject string
-	// Requests are the recorded requests concerned if there may be several: those that were
-	// open when the server died, or those that were not sent.
+	// Requests are the recorded requests concerned, for kinds that may concern several: those that
+	// were open when the server died, or those that were not sent.
 	Requests []session.Ref
 	// Text is the note as a sentence. It may contain unescaped text from the server.
 	Text string
@@ -240,7 +239,7 @@ const (
 	NoteUnsent
 	// NoteRefused: the server refused a message without a response to it.
 	NoteRefused
-	// NoteUnknown: the server asked something that was never recorded.
+	// NoteUnknown: the server sent a request that was never recorded.
 	NoteUnknown
 	// NoteRelaxed: a server request differs from the recorded one whose answer it got.
 	NoteRelaxed
@@ -249,9 +248,9 @@ const (
 	NoteSkipped
 	// NoteUntranslated: a request has no counterpart in the revision used.
 	NoteUntranslated
-	// NoteKilled: the server did not end when its stdin did.
+	// NoteKilled: the server did not exit when its stdin ended.
 	NoteKilled
-	// NoteVersion: the server chose another revision than the one requested.
+	// NoteVersion: the server chose a revision other than the one requested.
 	NoteVersion
 	noteKinds
 )

@@ -17,7 +17,7 @@ type headerField struct {
 	path []string // of the argument
 }
 
-// learnFields reads the header fields of tools from a tools/list result.
+// learnFields adds the header fields of the tools in a tools/list result.
 func learnFields(to map[string][]headerField, result []byte) {
 	jsonrpc.Value(lookup(result, "tools")).Each(func(_ []byte, tool jsonrpc.Value) bool {
 		name, _ := textOf(tool.Get("name"))
@@ -28,10 +28,10 @@ func learnFields(to map[string][]headerField, result []byte) {
 	})
 }
 
-// maxFieldDepth is the maximum depth of an argument that a field repeats.
+// maxFieldDepth is the maximum depth of an argument that a header field repeats.
 const maxFieldDepth = 16
 
-// annotated appends the annotated properties of a schema.
+// annotated appends the properties of a schema that have an x-mcp-header annotation.
 func annotated(to []headerField, schema []byte, path []string) []headerField {
 	if len(path) >= maxFieldDepth {
 		return to
@@ -57,7 +57,7 @@ const (
 )
 
 // header returns the header fields for a recorded message: the usual ones, except where the
-// recorded client deviated from those.
+// recorded client deviated from them.
 func (p *player) header(m *Outgoing, now [][2]string) [][2]string {
 	f, err := p.plan.load(m.head)
 	if err != nil {
@@ -109,10 +109,10 @@ func usual(kind jsonrpc.Kind, method string, params []byte, agreed jsonrpc.Revis
 	return all
 }
 
-// merged returns the header fields to send, given the usual ones now, the usual ones of the
-// recorded message, and the recorded head. A recorded field that was usual is usual again, in
-// the recorded spelling if its value is the same. Any other is as recorded, or missing as
-// recorded. Masked fields count as unknown.
+// merged returns the header fields to send, given the usual fields of the new message (now) and
+// of the recorded message (then), and the recorded head. A field that had the usual value gets
+// the usual value, in the recorded spelling if the value is unchanged. Any other field is sent,
+// or omitted, as recorded. A masked value is unknown, so the usual value is sent.
 func (p *player) merged(now, then [][2]string, head tap.Event) (out [][2]string) {
 	var names []string
 	for _, f := range slices.Concat(now, head.Header) {
@@ -139,7 +139,7 @@ func (p *player) merged(now, then [][2]string, head tap.Event) (out [][2]string)
 	return out
 }
 
-// matters reports whether a header field is sent as recorded.
+// matters reports whether a header field is one that is sent as recorded.
 func matters(name string) bool {
 	name = strings.ToLower(name)
 	switch name {

@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// HTTP returns a connection to a server on Streamable HTTP (2025-03-26 and later
+// HTTP returns a connection to a Streamable HTTP server (2025-03-26 and later
 // basic/transports; without sessions in 2026-07-28). The watcher is the recorder of the tap at
 // the URL.
 func HTTP(url string, tap *Watcher) Conn { return newHTTP(url, tap) }
@@ -41,11 +41,11 @@ type httpConn struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	keeps  bool // the session is not ended at the end, as in the recording
+	keeps  bool // Close does not end the session, as in the recording
 
 	mu       sync.Mutex
 	session  string                           // its id, "" for none
-	ended    bool                             // it was ended
+	ended    bool                             // the session was ended
 	revision jsonrpc.Revision                 // of the session, "" in 2026-07-28
 	fields   map[string][]headerField         // by tool
 	streams  map[*Outgoing]context.CancelFunc // the open exchanges
@@ -84,7 +84,7 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 	c.mu.Lock()
 	c.streams[m] = cancel
 	c.mu.Unlock()
-	if len(m.ids) > 0 { // other messages are sent when they are accepted
+	if len(m.ids) > 0 { // other messages count as sent when they are accepted
 		c.work.Go(func() {
 			select {
 			case <-arrived:
@@ -101,15 +101,15 @@ func (c *httpConn) Send(m *Outgoing) <-chan error {
 		}
 		c.HangUp(m)
 		if m.standing {
-			c.stand()
+			c.openStanding()
 		}
 		sent <- err
 	})
 	return sent
 }
 
-// failure returns the event for the requests of a message that will have no response. If the
-// server cannot be reached it ends the connection.
+// failure returns the event for a message whose requests will have no response. If the server
+// cannot be reached, the event ends the connection.
 func failure(m *Outgoing, err error) Event {
 	return Event{On: m, Err: err, Gone: isUnreachable(err)}
 }
@@ -143,7 +143,7 @@ func (c *httpConn) header(m *Outgoing) [][2]string {
 	return fields
 }
 
-// learn reads from a response to a message what later messages repeat.
+// learn stores what later messages repeat from a response to a message.
 func (c *httpConn) learn(m *Outgoing, raw []byte) {
 	if m.method != "initialize" && m.method != "tools/list" && m.kind != jsonrpc.Batch {
 		return
@@ -159,8 +159,8 @@ func (c *httpConn) learn(m *Outgoing, raw []byte) {
 	}
 }
 
-// do sends a request of the session. A report of the tap that it cannot reach the server is an
-// error.
+// do sends an HTTP request of the session. If the tap reports that it cannot reach the server, do
+// returns an error.
 func (c *httpConn) do(ctx context.Context, method, url string, body []byte, header [][2]string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *httpConn) do(ctx context.Context, method, url string, body []byte, head
 	return res, nil
 }
 
-// decode decodes a content coding, which the server should not have used.
+// decode decodes a content coding, even though none was requested.
 func decode(res *http.Response) error {
 	switch coding := strings.ToLower(res.Header.Get("Content-Encoding")); coding {
 	case "", "identity":
@@ -211,7 +211,7 @@ type unzipped struct {
 
 // Read implements [io.Reader].
 func (u *unzipped) Read(p []byte) (n int, err error) {
-	if u.zip == nil { // NewReader reads, and the body may come late
+	if u.zip == nil { // not earlier: NewReader reads, and the body may arrive late
 		if u.zip, err = gzip.NewReader(u.ReadCloser); err != nil {
 			return 0, err
 		}
@@ -219,8 +219,8 @@ func (u *unzipped) Read(p []byte) (n int, err error) {
 	return u.zip.Read(p)
 }
 
-// quiet is a log without the messages of package net/http about responses without a request.
-// The recording has those responses.
+// quiet drops the log messages of package net/http about responses without a request. The
+// recording has those responses.
 type quiet struct{ io.Writer }
 
 // Write implements [io.Writer].
@@ -239,7 +239,7 @@ func isStream(res *http.Response) bool {
 	return kind == "text/event-stream"
 }
 
-// own returns the header fields of a request without a message.
+// own returns the header fields of an HTTP request without a message.
 func (c *httpConn) own() (header [][2]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +249,7 @@ func (c *httpConn) own() (header [][2]string) {
 	return header
 }
 
-// answer reads the response to a message, with or without an answer in it.
+// answer reads the HTTP response to a message, which may contain a JSON-RPC response.
 func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) error {
 	if isStream(res) {
 		return c.events(ctx, m, res.Body)
@@ -272,7 +272,7 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	return nil
 }
 
-// events reads the stream of a request, and resumes it if it ends before the response.
+// events reads the stream of a request, and resumes the stream if it ends before the response.
 func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) error {
 	open := map[string]bool{} // the requests without a response
 	for _, id := range sent.ids {
@@ -315,7 +315,7 @@ func (c *httpConn) follow(ctx context.Context, body io.Reader, wanted func() boo
 		}
 		if e.HasID {
 			if last = e.ID; resumed && seen[last] {
-				return // the server repeats it
+				return // the server repeated it
 			}
 			seen[last] = true
 		}
@@ -342,7 +342,7 @@ func (c *httpConn) follow(ctx context.Context, body io.Reader, wanted func() boo
 	return err
 }
 
-// resume reads a stream from after its last event.
+// resume continues to read a stream after its last event.
 func (c *httpConn) resume(ctx context.Context, last string, take func(tap.ServerSentEvent)) error {
 	res, err := c.get(ctx, last)
 	if err != nil {
@@ -355,7 +355,7 @@ func (c *httpConn) resume(ctx context.Context, last string, take func(tap.Server
 	return readEvents(maxBody, res.Body, take)
 }
 
-// get requests a stream, from after an event unless last is "".
+// get requests a stream, after the event with the id last unless that is "".
 func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error) {
 	header := append(c.own(), [2]string{fieldAccept, "text/event-stream"})
 	if last != "" {
@@ -364,9 +364,9 @@ func (c *httpConn) get(ctx context.Context, last string) (*http.Response, error)
 	return c.do(ctx, http.MethodGet, c.url, nil, header)
 }
 
-// stand opens the GET stream, and returns when it has begun or was refused. A stream that the
-// server ends is resumed after its last event, if that had an id.
-func (c *httpConn) stand() {
+// openStanding opens the GET stream, and returns when it has begun or was refused. A stream that
+// the server ends is resumed after its last event, if that had an id.
+func (c *httpConn) openStanding() {
 	began := make(chan struct{})
 	c.work.Go(func() {
 		res, err := c.get(c.ctx, "")
@@ -399,15 +399,15 @@ func (c *httpConn) HangUp(m *Outgoing) bool {
 
 func (c *httpConn) CloseSend() {}
 
-// isEnded reports whether the session was ended. Then no stream is resumed any more.
+// isEnded reports whether the session was ended. Streams are not resumed after that.
 func (c *httpConn) isEnded() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
 }
 
-// endSession ends the session, once (2025-03-26 to 2025-11-25
-// basic/transports#session-management). A request that follows has its id nevertheless.
+// endSession ends the session, at most once (2025-03-26 to 2025-11-25
+// basic/transports#session-management). Later requests still carry the session id.
 func (c *httpConn) endSession() {
 	c.mu.Lock()
 	ends := c.session != "" && !c.ended
@@ -437,7 +437,7 @@ func (c *httpConn) Close() string {
 	return ""
 }
 
-// unwrapped removes from an error the URL, which is that of the tap.
+// unwrapped removes the URL, which is that of the tap, from an error.
 func unwrapped(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		if _, ok := err.(interface{ Timeout() bool }); !ok {

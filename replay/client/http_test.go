@@ -7,8 +7,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestTransports records the same session on each transport, and plays each of these
-// recordings on each transport.
+// TestTransports records the same session on each transport, and plays each recording on each
+// transport.
 func TestTransports(t *testing.T) {
 	on := map[string]func(t *testing.T, plan *Plan, opt Options) []tap.Frame{
 		"streamable": func(t *testing.T, plan *Plan, opt Options) []tap.Frame {
@@ -25,12 +25,12 @@ func TestTransports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opt := patient()
-			said := notes(&opt)
+			noted := notes(&opt)
 			first := record(t, planned(conversation, nil), opt)
-			for to, again := range on {
-				second := again(t, planned(first, nil), opt)
-				if text := differences(compared(t, first, second), diff.Timing); text != "" || len(*said) > 0 {
-					t.Errorf("to %s:\n%s\nnotes %q\n%s", to, text, *said, bodies(second))
+			for to, play := range on {
+				second := play(t, planned(first, nil), opt)
+				if text := differences(compared(t, first, second), diff.Timing); text != "" || len(*noted) > 0 {
+					t.Errorf("to %s:\n%s\nnotes %q\n%s", to, text, *noted, bodies(second))
 				}
 			}
 		})

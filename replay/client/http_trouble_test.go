@@ -13,8 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// web serves the session of twoCalls over HTTP; call does what the handler does with
-// a call of the tool a.
+// web serves the session of twoCalls over HTTP. call handles calls of the tool a.
 func web(t *testing.T, call http.HandlerFunc) string {
 	return served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -33,7 +32,7 @@ func web(t *testing.T, call http.HandlerFunc) string {
 	}))
 }
 
-// TestHTTPTrouble: servers that refuse, break off, or say nothing.
+// TestHTTPTrouble: servers that refuse requests, cut off responses, or send nothing.
 func TestHTTPTrouble(t *testing.T) {
 	for name, c := range map[string]struct {
 		call http.HandlerFunc
@@ -71,19 +70,19 @@ func TestHTTPTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opt := patient()
-			said := notes(&opt)
+			noted := notes(&opt)
 			got := bodies(tapped(t, planned(lines(twoCalls), nil), opt, web(t, c.call), HTTP))
-			if all := strings.Join(*said, "\n"); (c.want == "") != (all == "") || !strings.HasPrefix(all, c.want) {
-				t.Errorf("notes %q, want %q", *said, c.want)
+			if all := strings.Join(*noted, "\n"); (c.want == "") != (all == "") || !strings.HasPrefix(all, c.want) {
+				t.Errorf("notes %q, want %q", *noted, c.want)
 			}
 			if !strings.Contains(got, `"name":"b"`) {
-				t.Errorf("it did not go on:\n%s", got)
+				t.Errorf("the session did not continue:\n%s", got)
 			}
 		})
 	}
 }
 
-// TestResumed: an answer that comes when a stream is resumed is waited for (2025-11-25
+// TestResumed: the replay waits for an answer that comes after a stream is resumed (2025-11-25
 // basic/transports#resumability).
 func TestResumed(t *testing.T) {
 	var resumed atomic.Int32
@@ -101,21 +100,21 @@ func TestResumed(t *testing.T) {
 		}
 	})
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	tapped(t, planned(lines(twoCalls), nil), opt, server, HTTP)
-	if len(*said) > 0 || resumed.Load() != 2 {
-		t.Errorf("resumed %d times, notes %q", resumed.Load(), *said)
+	if len(*noted) > 0 || resumed.Load() != 2 {
+		t.Errorf("resumed %d times, notes %q", resumed.Load(), *noted)
 	}
 }
 
-// TestHTTPUnasked: a response to nothing, which package net/http reports in the log, does not
-// come there.
-func TestHTTPUnasked(t *testing.T) {
-	var said bytes.Buffer
-	q := quiet{&said}
+// TestHTTPUnsolicited: the log message of package net/http about a response without a request is
+// suppressed.
+func TestHTTPUnsolicited(t *testing.T) {
+	var noted bytes.Buffer
+	q := quiet{&noted}
 	fmt.Fprint(q, `2026/11/28 09:41:23 Unsolicited response received on idle HTTP channel starting with "x"; err=<nil>`)
 	fmt.Fprint(q, "another")
-	if said.String() != "another" {
-		t.Errorf("it was reported: %s", said.String())
+	if noted.String() != "another" {
+		t.Errorf("reported: %s", noted.String())
 	}
 }

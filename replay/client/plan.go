@@ -20,12 +20,12 @@ type Plan struct {
 	steps     []step
 	requests  []request
 	questions []question
-	// standing reports that the client opened a GET stream, deletes that it ended the session,
-	// http that the session was recorded over HTTP, sse that it was HTTP+SSE.
+	// standing reports that the client opened a GET stream, deletes that it ended the session
+	// with a DELETE, http that the session was recorded over HTTP, and sse over HTTP+SSE.
 	standing, deletes, http, sse bool
-	// fields are the arguments that header fields repeat, by tool.
+	// fields are the header fields that repeat arguments, by tool.
 	fields map[string][]headerField
-	// fresh is greater than each number that the client used as an id.
+	// fresh is greater than every number that the client used as an id.
 	fresh int64
 }
 
@@ -56,13 +56,13 @@ func (p *Plan) SSE() bool { return p.sse }
 type stepKind uint8
 
 const (
-	stepSend   stepKind = iota // the client sent a message
-	stepAnswer                 // the client answered a server request
-	stepAwait                  // the response to a request arrived
-	stepHear                   // another message arrived
-	stepHangUp                 // the client broke off the exchange of a request
-	stepDelete                 // the client ended the session over HTTP
-	stepEnd                    // the client's lane ended
+	stepSend    stepKind = iota // the client sent a message
+	stepAnswer                  // the client answered a server request
+	stepAwait                   // the response to a request arrived
+	stepReceive                 // another message arrived
+	stepHangUp                  // the client aborted the exchange of a request
+	stepDelete                  // the client ended the session with a DELETE
+	stepEnd                     // the client's lane ended
 )
 
 // A step is one event of the recording.
@@ -71,7 +71,7 @@ type step struct {
 	role     session.Role
 	batch    bool  // the message is an element of a batch
 	refused  bool  // its HTTP response had a failure status
-	times    int32 // how many such messages arrived in a row
+	times    int32 // the number of such messages that arrived in a row
 	ref      session.Ref
 	head     uint64 // the frame with the head of its HTTP request, 0 for none
 	at       time.Duration
@@ -89,24 +89,24 @@ type request struct {
 	method    string
 	subject   string
 	role      session.Role
-	// answer is the recorded response, zero for none. It came after took.
+	// answer is the recorded response, zero for none. took is its latency.
 	answer session.Ref
 	took   time.Duration
 	fails  bool // the response is an error
 	// needs are the requests whose results have a value that this one repeats. gives reports
-	// that the result of this one has such a value, tasked that it is a task.
+	// that the result of this one has such a value, tasked that the value is a new task.
 	needs         []int
 	gives, tasked bool
 	retry         int  // the request that repeats it after an input_required result, -1 for none
 	final         bool // a poll that reported the end of its task
-	follows       bool // it has a cursor that the server gave
-	lastPage      bool // it follows one, and the response gave none
-	modern        bool // it names its own version
+	follows       bool // it has a cursor from the server
+	lastPage      bool // it follows a cursor, and the response has none
+	modern        bool // it names its own protocol version
 	cancelled     bool // the client sent a cancellation
 }
 
-// A question is something the server asked: a request, or an entry of an input_required
-// result, which has a name.
+// A question is a server request: a JSON-RPC request, or a named entry of an input_required
+// result.
 type question struct {
 	ref, within session.Ref
 	name        string
@@ -123,19 +123,19 @@ func keyOf(m *jsonrpc.Message) replay.Key { return replay.KeyOf(m, "", new(repla
 type Planner struct {
 	plan     *Plan
 	requests map[session.Ref]int
-	asked    map[session.Ref]int            // the server requests
+	asked    map[session.Ref]int            // the questions of server requests
 	embedded map[session.Ref]map[string]int // the open questions of input_required results, by call and name
-	givers   map[string]int                 // the requests whose results have a value, by value
+	givers   map[string]int                 // the requests whose results have a value, by kind and value
 	last     map[session.Ref]int            // the latest request of a call
 	byStream map[uint64][]int               // the open requests, by exchange
 	paused   map[uint64][]int               // the open requests of streams that ended, by the head of the first exchange
-	sent     map[uint64]int                 // the step that sent what is not a request, by exchange
+	sent     map[uint64]int                 // the step that sent something other than a request, by exchange
 	heads    map[uint64]uint64              // the frames with the heads of open POSTs, 0 for HTTP+SSE
-	left     map[uint64]bool                // the open exchanges whose client has hung up
-	marked   map[session.Ref]bool           // calls
+	left     map[uint64]bool                // the open exchanges on which the client has hung up
+	marked   map[session.Ref]bool           // the marked calls
 }
 
-// NewPlanner returns a Planner. Load must return each frame that is added, by its number.
+// NewPlanner returns a Planner. load must return any frame that was added, by its number.
 func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 	return &Planner{
 		plan:     &Plan{load: load, fields: map[string][]headerField{}, fresh: 1},
@@ -145,8 +145,8 @@ func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 	}
 }
 
-// Add adds the next frame of the session. Marked frames are those to play if
-// [Planner.Plan] is called with only.
+// Add adds the next frame of the session. If [Planner.Plan] is called with only set, the calls of
+// marked frames are played.
 func (p *Planner) Add(e *session.Entry, marked bool) {
 	f, m := e.Frame, &e.Message
 	switch f.Lane {
@@ -240,7 +240,7 @@ func (p *Planner) event(entry *session.Entry) {
 	}
 }
 
-// hangsUp adds that the client hung up on the unanswered requests of an exchange.
+// hangsUp adds steps for a client that hung up on the unanswered requests of an exchange.
 func (p *Planner) hangsUp(exchange uint64, s step) {
 	for _, n := range p.byStream[exchange] {
 		if r := &p.plan.requests[n]; r.answer == (session.Ref{}) {
@@ -258,7 +258,7 @@ func (p *Planner) client(f *tap.Frame, part *session.Part, m *jsonrpc.Message, s
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		n, ok := p.asked[part.Request]
 		if !ok || p.plan.questions[n].answer != (session.Ref{}) {
-			return // an answer to nothing cannot be repeated
+			return // an answer without a request cannot be repeated
 		}
 		p.plan.questions[n].answer = part.Message
 		s.kind, s.question = stepAnswer, n
@@ -289,8 +289,8 @@ func (p *Planner) request(f *tap.Frame, part *session.Part, m *jsonrpc.Message) 
 		p.plan.fresh = id + 1
 	}
 	for _, place := range carried {
-		if word, ok := textOf(lookup(m.Params, place.in...)); ok {
-			if from, ok := p.givers[place.kind+word]; ok {
+		if text, ok := textOf(lookup(m.Params, place.in...)); ok {
+			if from, ok := p.givers[place.kind+text]; ok {
 				r.needs = append(r.needs, from)
 				r.follows = r.follows || place.kind == kindCursor
 			}
@@ -319,7 +319,7 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 	if part.Role == session.RoleReplay || m.Kind == jsonrpc.Invalid || m.Kind == jsonrpc.Other {
 		return
 	}
-	s.kind, s.times = stepHear, 1
+	s.kind, s.times = stepReceive, 1
 	switch m.Kind {
 	case jsonrpc.Request:
 		p.asked[part.Message] = len(p.plan.questions)
@@ -335,8 +335,8 @@ func (p *Planner) server(part *session.Part, m *jsonrpc.Message, s step) {
 			p.answered(n, part, m)
 		}
 	}
-	if n := len(p.plan.steps); n > 0 && s.kind == stepHear {
-		if last := &p.plan.steps[n-1]; last.kind == stepHear && last.method == s.method && last.call == s.call {
+	if n := len(p.plan.steps); n > 0 && s.kind == stepReceive {
+		if last := &p.plan.steps[n-1]; last.kind == stepReceive && last.method == s.method && last.call == s.call {
 			last.at = s.at
 			last.times++
 			return
@@ -352,8 +352,8 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	if r.method == "tools/list" {
 		learnFields(p.plan.fields, m.Result)
 	}
-	for _, w := range words(m.Result) {
-		p.givers[w.kind+w.word] = n
+	for _, w := range serverValues(m.Result) {
+		p.givers[w.kind+w.text] = n
 		r.gives = true
 		r.tasked = r.tasked || w.kind == kindTask && !isPoll(r.method)
 	}
@@ -378,11 +378,11 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	}
 }
 
-// Plan returns the plan. With only it holds the marked calls and what they depend on: the
-// opening of the session, and requests whose results have a value that they repeat. The
+// Plan returns the plan. If only is set, it contains the marked calls and what they depend on:
+// the opening of the session, and requests whose results have a value that they repeat. The
 // Planner must not be used afterwards.
 func (p *Planner) Plan(only bool) *Plan {
-	if !p.plan.sse { // there responses come on the one stream
+	if !p.plan.sse { // on HTTP+SSE, responses come on the standing stream
 		for _, head := range slices.Sorted(maps.Keys(p.paused)) { // the client saw their streams end
 			for _, n := range p.paused[head] {
 				r := &p.plan.requests[n]

@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// patient options wait for as long as a loaded machine may need.
+// patient returns options that wait as long as a busy machine may need.
 func patient() Options {
 	return Options{Pace: replay.Instant, Timeout: 60 * time.Second, Patience: 60 * time.Second}
 }
@@ -38,8 +38,8 @@ func recorded(t *testing.T, name string) []tap.Frame {
 	return frames
 }
 
-// lines makes frames of lines: those with > are the client's. A line of another
-// begins with ! and is an event.
+// lines returns lines as frames: those with > are from the client, those with ! are events, others
+// are from the server.
 func lines(text string) (frames []tap.Frame) {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == "" {
@@ -58,7 +58,7 @@ func lines(text string) (frames []tap.Frame) {
 	return frames
 }
 
-// planned makes a plan of frames.
+// planned returns the plan for frames.
 func planned(frames []tap.Frame, only func(*tap.Frame) bool) *Plan {
 	p := NewPlanner(loader(frames))
 	var tracker session.Tracker
@@ -82,7 +82,7 @@ func loader(frames []tap.Frame) func(seq uint64) (tap.Frame, error) {
 	return func(seq uint64) (tap.Frame, error) { return frames[at[seq]], nil }
 }
 
-// A wire is a connection to a server in this process, which records.
+// A wire is a recording connection to a server in this process.
 type wire struct {
 	serve func(in io.Reader, out io.Writer)
 
@@ -184,7 +184,7 @@ func compared(t *testing.T, a, b []tap.Frame) *diff.Report {
 	return r
 }
 
-// differences are those of a class and above, a line each.
+// differences returns the differences of a class and above, one per line.
 func differences(r *diff.Report, from diff.Class) string {
 	var b strings.Builder
 	for i := range r.Differences {
@@ -195,14 +195,14 @@ func differences(r *diff.Report, from diff.Class) string {
 	return b.String()
 }
 
-// notes collects the notes, a line each.
+// notes collects the notes, one per line.
 func notes(opt *Options) *[]string {
 	all := &[]string{}
 	opt.Note = func(n Note) { *all = append(*all, n.Kind.String()+": "+n.Text) }
 	return all
 }
 
-// play plays frames to a server in this process and returns what passed.
+// play plays frames to a server in this process and returns the recorded frames.
 func play(t *testing.T, plan *Plan, opt Options, serve func(io.Reader, io.Writer)) []tap.Frame {
 	t.Helper()
 	w := &wire{serve: serve}
@@ -223,7 +223,7 @@ func mocked(t *testing.T, frames []tap.Frame) func(io.Reader, io.Writer) {
 	return Mocked(t, frames)
 }
 
-// TestCorpus plays each healthy session against the mock that has recorded it.
+// TestCorpus plays each healthy session against a mock of the same recording.
 func TestCorpus(t *testing.T) {
 	names, err := filepath.Glob("../../testdata/sessions/*-healthy.txtar")
 	if err != nil || len(names) < 20 {
@@ -235,11 +235,11 @@ func TestCorpus(t *testing.T) {
 			t.Parallel()
 			frames := recorded(t, name)
 			opt := patient()
-			said := notes(&opt)
+			noted := notes(&opt)
 			got := play(t, planned(frames, nil), opt, mocked(t, frames))
 			r := compared(t, frames, got)
-			if text := differences(r, diff.Timing); text != "" || len(*said) > 0 {
-				t.Errorf("%s\nnotes %q", text, *said)
+			if text := differences(r, diff.Timing); text != "" || len(*noted) > 0 {
+				t.Errorf("%s\nnotes %q", text, *noted)
 			}
 		})
 	}

@@ -18,35 +18,36 @@ const (
 	DefaultPatience = 2 * time.Second
 )
 
-// Options set how a plan is played. The zero value is valid.
+// Options control how a plan is played. The zero value is valid.
 type Options struct {
-	// Pace is how much of the recorded time passes before the next client message.
+	// Pace determines how much of the recorded time passes before the next client message.
 	Pace replay.Pace
 	// Timeout is how much longer than in the recording a response may take; 0 means
-	// DefaultTimeout.
+	// [DefaultTimeout].
 	Timeout time.Duration
-	// Patience is how long to wait for a message that is not a response and had arrived
-	// before the client went on; 0 means DefaultPatience. Each time in vain halves it.
+	// Patience is how long to wait for a message other than a response that had arrived
+	// before the recorded client continued; 0 means [DefaultPatience]. Each wait without success
+	// halves it.
 	Patience time.Duration
 	// Revision is the protocol revision to use, "" for the recorded one.
 	Revision jsonrpc.Revision
-	// Edit, if not nil, returns what to send for a recorded request of a call. It is called
-	// with the recorded request and, if that is to be sent with other values, with these too.
+	// Edit, if not nil, returns what to send for a recorded request of a call. It is called with
+	// the recorded request and, if live values replace recorded ones, again with the result.
 	Edit func(call, message session.Ref, request []byte) []byte
-	// Note, if not nil, is called for everything that could not be done as recorded, by the
-	// goroutine that called Play.
+	// Note, if not nil, is called for everything that could not be done as recorded, on the
+	// goroutine that called [Play].
 	Note func(Note)
 }
 
 // errRevision reports that a session cannot be played in another revision.
-var errRevision = errors.New("a session of the 002 dialect cannot be spoken in another revision")
+var errRevision = errors.New("a session of the 002 dialect cannot be played in another revision")
 
-// linger is the maximum time that the client stays after its last step, for messages that the
-// server sends on its own.
+// linger is the maximum time that the client stays after its last step, for unsolicited messages
+// of the server.
 const linger = 100 * time.Millisecond
 
-// holdBack is how long nothing happens before a server request is answered earlier than in the
-// recording.
+// holdBack is how long the session must be idle before a server request is answered earlier than
+// in the recording.
 const holdBack = 300 * time.Millisecond
 
 // A player plays a plan.
@@ -59,23 +60,23 @@ type player struct {
 
 	at       int // the current step
 	last     time.Duration
-	gone     error // why nothing can be sent any more
+	gone     error // why nothing more can be sent
 	spoken   bool  // the server has sent something
-	silence  int   // the requests in a row that timed out since then
+	silence  int   // the requests that timed out since the last message of the server
 	barred   error // why the session cannot be opened
 	fresh    int64
 	progress []progress            // of the recorded requests
 	waits    map[session.Ref]int   // the number of open requests of a call
 	open     map[string][]*pending // the open requests by id (see idKey)
 	values   liveValues
-	due      map[news]int           // the number of messages expected by now and not received
+	due      map[news]int           // the number of messages that should have arrived by now
 	tokens   map[string]session.Ref // calls by progress token
 	patient  time.Duration
 	pool     *pool
 	chains   map[session.Ref]*chain
 	target   target
 	ended    map[string]bool // the tasks that have ended
-	cursors  map[int][]byte  // in JSON, of lists that have more pages than the recorded one, by request
+	cursors  map[int][]byte  // the JSON cursors of lists with more pages than recorded, by request
 }
 
 // A progress is the state of a recorded request.
@@ -93,7 +94,7 @@ const (
 type pending struct {
 	id           string
 	method       string
-	out          *Outgoing // the message that it was sent in
+	out          *Outgoing // the message with which it was sent
 	request      int       // the recorded request, -1 for none
 	sent         time.Time // of a recorded one
 	rounds       int       // the number of input_required results so far
@@ -102,9 +103,9 @@ type pending struct {
 	result       []byte    // of one that was not recorded
 }
 
-// Play plays a plan to the server of a connection and closes the connection. It returns an
-// error if the server cannot be reached or refuses to open a session that the recorded server
-// opened, a [ReachError] if it is at a URL. Everything else that a server does is noted.
+// Play plays a plan to the server of a connection and closes the connection. It returns an error
+// if the server cannot be reached, or refuses to open a session that the recorded server opened.
+// For a server at a URL that is a [ReachError]. Everything else is noted.
 func Play(ctx context.Context, plan *Plan, conn Conn, opt Options) error {
 	if opt.Timeout <= 0 {
 		opt.Timeout = DefaultTimeout
@@ -148,7 +149,7 @@ func (p *player) play() error {
 			continue // it was sent with the first of its batch
 		}
 		if (s.kind == stepSend || p.batched(s)) && p.gone == nil {
-			p.pace(s) // if the server goes meanwhile, this step is left over
+			p.pace(s) // if the server goes away meanwhile, this step is not sent
 		}
 		if p.barred != nil {
 			return nil
@@ -169,7 +170,7 @@ func (p *player) play() error {
 	return p.ctx.Err()
 }
 
-// step does what the client did, or waits for what had arrived.
+// step repeats an action of the client, or waits for what had arrived.
 func (p *player) step(s *step) error {
 	if p.batched(s) {
 		return p.sendBatch(s)
@@ -182,8 +183,8 @@ func (p *player) step(s *step) error {
 		return p.release()
 	case stepAwait:
 		p.await(s)
-	case stepHear:
-		if p.target.hears(s) {
+	case stepReceive:
+		if p.target.expects(s) {
 			p.expect(s)
 		}
 	case stepHangUp:
@@ -205,19 +206,19 @@ func (p *player) step(s *step) error {
 	return nil
 }
 
-// awaitQuestion waits until the server asks what the client answers next.
+// awaitQuestion waits until the server sends the request that the client answers next.
 func (p *player) awaitQuestion(s *step) {
 	p.pool.free = false
 	q := &p.pool.all[s.question]
 	if q.method == "ping" {
-		p.catchUp() // servers ping by the clock, so it may not come
+		p.catchUp() // servers ping periodically, so it may not come
 		return
 	}
 	p.until(func() bool { return q.asked > 0 || p.closed(q.within) }, p.patient)
 }
 
-// pace waits for what had arrived before the client went on, and then for as much of the
-// recorded time as the pace says.
+// pace waits for what had arrived before the client continued, and then for as much of the
+// recorded time as the pace requires.
 func (p *player) pace(s *step) {
 	p.catchUp()
 	gap := p.opt.Pace.Gap(s.at - p.last)
@@ -228,7 +229,7 @@ func (p *player) pace(s *step) {
 }
 
 // outlast waits for the response to a request as long as the recorded client did before it
-// cancelled the request, so that a server that no longer hangs can answer.
+// cancelled the request, so that a server that has been fixed can respond.
 func (p *player) outlast(s *step) {
 	r := &p.plan.requests[s.request]
 	if f := p.pending(s.request); f != nil && r.method != methodListen {
@@ -243,7 +244,7 @@ func (p *player) await(s *step) {
 	settled := func() bool { return p.progress[s.request] != waiting }
 	limit := a.took + p.opt.Timeout
 	if a.method == methodListen {
-		// It may end only when the client leaves.
+		// It may not end until the client leaves.
 		if p.more() {
 			p.until(settled, p.patient)
 		}
@@ -255,7 +256,7 @@ func (p *player) await(s *step) {
 		}
 		return
 	}
-	if a.answer == (session.Ref{}) { // nor was it answered in the recording
+	if a.answer == (session.Ref{}) { // it was not answered in the recording either
 		p.until(settled, limit)
 		return
 	}
@@ -288,7 +289,7 @@ func (p *player) until(done func() bool, limit time.Duration) bool {
 		case <-timer.C:
 			return done()
 		case <-hold:
-			p.pool.free = true // the server waits for something else first than in the recording
+			p.pool.free = true // the server waits for answers in another order than recorded
 			_ = p.release()
 		case <-p.ctx.Done():
 			return false
@@ -312,6 +313,6 @@ func (p *player) finish() {
 	killed := p.conn.Close()
 	close(stop)
 	if killed != "" && p.ctx.Err() == nil {
-		p.opt.Note(Note{Kind: NoteKilled, Text: "the server did not end when its input did, and was sent " + killed})
+		p.opt.Note(Note{Kind: NoteKilled, Text: "the server did not exit when its input ended, and was sent " + killed})
 	}
 }

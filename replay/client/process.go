@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/stdio"
 )
 
-// How long a server may take to exit after the end of its stdin, and after SIGTERM
+// The times that a server may take to exit after the end of its stdin, and after SIGTERM
 // (basic/lifecycle#shutdown).
 const (
 	graceEOF  = 2 * time.Second
@@ -25,8 +25,8 @@ const (
 // maxLine is the maximum length of a line. Tests change it.
 var maxLine = maxBody
 
-// Stdio returns a connection to a server that it starts. The recorder, which may be nil,
-// records the session as a tap does.
+// Stdio returns a connection to a server process, which Open starts. The recorder, which may be
+// nil, records the session as a tap does.
 func Stdio(command []string, rec tap.Recorder) Conn {
 	if rec == nil {
 		rec = new(tap.Discard)
@@ -111,7 +111,7 @@ func (c *process) CloseSend() {
 	}(c.written)
 }
 
-// asLine returns a message, which may contain line breaks, as a line.
+// asLine returns a message as a line. Line breaks in the message become spaces.
 func asLine(raw []byte) []byte {
 	return []byte(strings.NewReplacer("\n", " ", "\r", " ").Replace(string(raw)) + "\n")
 }
@@ -162,7 +162,7 @@ func (c *process) read(lane tap.Lane, from *os.File) {
 	}
 }
 
-// message emits a line unless it is blank.
+// message emits a line as a message unless it is blank.
 func (c *process) message(line []byte) {
 	if len(bytes.TrimSpace(line)) > 0 {
 		c.to <- Event{Raw: line}
@@ -183,7 +183,7 @@ func (c *process) why() error {
 	}
 }
 
-// Close ends the server as clients do: by the end of its stdin, SIGTERM, SIGKILL.
+// Close ends the server as clients do: it closes stdin, then sends SIGTERM, then SIGKILL.
 func (c *process) Close() (killed string) {
 	if c.server == nil {
 		return ""
@@ -211,7 +211,7 @@ func (c *process) Close() (killed string) {
 	return killed
 }
 
-// drain waits for the end of the lanes, but not for other processes that hold them open.
+// drain waits for the end of the lanes, but not for other processes that keep them open.
 func (c *process) drain() {
 	done := make(chan struct{})
 	go func() { c.lanes.Wait(); close(done) }()

@@ -17,13 +17,13 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// webSocketAt is WebSocket for throughTap.
+// webSocketAt is [WebSocket] in the form that throughTap requires.
 func webSocketAt(url string, _ *Watcher) Conn {
 	return WebSocket("ws" + strings.TrimPrefix(url, "http"))
 }
 
-// TestUnreachable: where no server is, or none that opens a session, nothing is played,
-// and one error says what happened instead of a note for each request.
+// TestUnreachable: if there is no server, or none that opens a session, nothing is played, and one
+// error describes what happened instead of a note for each request.
 func TestUnreachable(t *testing.T) {
 	const refusedDial = "http://127.0.0.1:1"
 	none := httptest.NewTLSServer(http.NotFoundHandler()) // with an untrusted certificate
@@ -50,10 +50,10 @@ func TestUnreachable(t *testing.T) {
 		status int
 		want   string
 	}{
-		"nobody listens":           {lines(twoCalls), refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
-		"nobody listens, modern":   {modern, refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
-		"nobody listens, SSE":      {lines(twoCalls), refusedDial, SSE, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
-		"nobody listens, socket":   {lines(twoCalls), refusedDial, webSocketAt, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"no server":                {lines(twoCalls), refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"no server, modern":        {modern, refusedDial, HTTP, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"no server, SSE":           {lines(twoCalls), refusedDial, SSE, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
+		"no server, socket":        {lines(twoCalls), refusedDial, webSocketAt, 0, "the server at http://127.0.0.1:1 could not be reached: dial tcp"},
 		"unknown certificate":      {lines(twoCalls), none.URL, HTTP, 0, "certificate"},
 		"another path":             {lines(twoCalls), at(404, "text/plain", "404 page not found"), HTTP, 404, "HTTP 404 Not Found: 404 page not found"},
 		"another path, modern":     {modern, at(404, "text/plain", "404 page not found"), HTTP, 404, "HTTP 404 Not Found: 404 page not found"},
@@ -67,27 +67,27 @@ func TestUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			opt := patient()
-			said := notes(&opt)
+			noted := notes(&opt)
 			frames, err := throughTap(t, planned(c.frames, nil), opt, c.url, c.conn)
 			var none *ReachError
 			if !errors.As(err, &none) || none.Status != c.status || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%d: %v, want %d: %s", none.Status, err, c.status, c.want)
 			}
-			if len(*said) > 0 {
-				t.Errorf("notes %q", *said)
+			if len(*noted) > 0 {
+				t.Errorf("notes %q", *noted)
 			}
 			if n := strings.Count(bodies(frames), `"tools/call"`); n > 0 {
-				t.Errorf("%d calls were sent all the same", n)
+				t.Errorf("%d calls were sent nevertheless", n)
 			}
 			if c.status == 308 && none.Location != "/elsewhere" {
-				t.Errorf("it points to %q", none.Location)
+				t.Errorf("location %q", none.Location)
 			}
 		})
 	}
 }
 
-// TestRefusedAsRecorded: a message that was refused in the recording too does not keep
-// the session from being opened.
+// TestRefusedAsRecorded: a message that was refused in the recording too does not prevent the
+// session from being opened.
 func TestRefusedAsRecorded(t *testing.T) {
 	frames := lines(`
 >{"jsonrpc":"2.0","id":8,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"0"}}}
@@ -98,7 +98,7 @@ func TestRefusedAsRecorded(t *testing.T) {
 		switch {
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
-		case string(m.ID) == "8": // the second initialize may come first: nothing waits for an answer to this one
+		case string(m.ID) == "8": // the second initialize may come first: the client does not wait for an answer to this one
 			w.WriteHeader(http.StatusUnauthorized)
 		case m.ID == nil:
 			w.WriteHeader(http.StatusAccepted)
@@ -109,12 +109,12 @@ func TestRefusedAsRecorded(t *testing.T) {
 	}))
 	opt := patient()
 	if got := bodies(tapped(t, planned(frames, nil), opt, server, HTTP)); !strings.Contains(got, `"name":"b"`) {
-		t.Errorf("it did not go on:\n%s", got)
+		t.Errorf("the session did not continue:\n%s", got)
 	}
 }
 
-// TestGoneOverHTTP: a server that cannot be reached any more is reported once, with what
-// was not played for it.
+// TestGoneOverHTTP: a server that can no longer be reached is reported once, with what was not
+// played because of it.
 func TestGoneOverHTTP(t *testing.T) {
 	var server *httptest.Server
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,7 @@ func TestGoneOverHTTP(t *testing.T) {
 `)
 	opt := patient()
 	var died, unsent []Note
-	said := notes(&opt)
+	noted := notes(&opt)
 	tell := opt.Note
 	opt.Note = func(n Note) {
 		tell(n)
@@ -157,8 +157,8 @@ func TestGoneOverHTTP(t *testing.T) {
 		}
 	}
 	tapped(t, planned(frames, nil), opt, server.URL, HTTP)
-	if len(*said) != 2 || len(died) != 1 || len(unsent) != 1 {
-		t.Fatalf("notes %q", *said)
+	if len(*noted) != 2 || len(died) != 1 || len(unsent) != 1 {
+		t.Fatalf("notes %q", *noted)
 	}
 	if n := died[0]; n.Frame != (session.Ref{Seq: 6}) || len(n.Requests) != 1 || !strings.Contains(n.Text, "could not be reached") || !strings.HasSuffix(n.Text, "while tools/call b (#6) waited for a response") {
 		t.Errorf("%+v", n)
@@ -168,25 +168,25 @@ func TestGoneOverHTTP(t *testing.T) {
 	}
 }
 
-// A grave is a connection whose server is gone from the start, or after a response.
-type grave struct {
+// A goneConn is a connection whose server is gone from the start, or after a response.
+type goneConn struct {
 	answers int
 	to      chan<- Event
 }
 
-func (g *grave) Open(_ context.Context, to chan<- Event) error {
+func (g *goneConn) Open(_ context.Context, to chan<- Event) error {
 	g.to = to
 	g.die()
 	return nil
 }
 
-func (g *grave) die() {
+func (g *goneConn) die() {
 	if g.answers--; g.answers < 0 {
 		g.to <- Event{Err: io.ErrUnexpectedEOF, Gone: true}
 	}
 }
 
-func (g *grave) Send(m *Outgoing) <-chan error {
+func (g *goneConn) Send(m *Outgoing) <-chan error {
 	sent := make(chan error, 1)
 	sent <- nil
 	if len(m.ids) > 0 && g.answers >= 0 {
@@ -196,12 +196,12 @@ func (g *grave) Send(m *Outgoing) <-chan error {
 	return sent
 }
 
-func (g *grave) HangUp(*Outgoing) bool { return false }
-func (g *grave) CloseSend()            {}
-func (g *grave) Close() string         { return "" }
+func (g *goneConn) HangUp(*Outgoing) bool { return false }
+func (g *goneConn) CloseSend()            {}
+func (g *goneConn) Close() string         { return "" }
 
-// TestGoneBeforehand: a request whose time had not come when the server went was never
-// played, be it the next one, the first one or the last one.
+// TestGoneBeforehand: a request that was not yet due when the server went away was not played,
+// whether it is the next one, the first one or the last one.
 func TestGoneBeforehand(t *testing.T) {
 	for answers, want := range []string{
 		"3 requests were not sent: initialize tester 1, 2025-11-25 (#1), tools/call a (#4), tools/call b (#6)",
@@ -210,7 +210,7 @@ func TestGoneBeforehand(t *testing.T) {
 	} {
 		opt := patient()
 		opt.Pace = replay.Recorded
-		said := notes(&opt)
+		noted := notes(&opt)
 		frames := lines(twoCalls)
 		for i, heard := 0, 0; i < len(frames); i++ {
 			if frames[i].At = 0; heard >= answers && frames[i].Lane == tap.ToServer {
@@ -219,31 +219,31 @@ func TestGoneBeforehand(t *testing.T) {
 				heard++
 			}
 		}
-		if err := Play(t.Context(), planned(frames, nil), &grave{answers: answers}, opt); err != nil {
+		if err := Play(t.Context(), planned(frames, nil), &goneConn{answers: answers}, opt); err != nil {
 			t.Error(err)
 		}
-		if got := strings.Join(*said, "\n"); got != "died: unexpected EOF\nunsent: "+want {
+		if got := strings.Join(*noted, "\n"); got != "died: unexpected EOF\nunsent: "+want {
 			t.Errorf("%d: %s", answers, got)
 		}
 	}
 }
 
-// TestNotOpened: when the handshake is not answered nothing else can be asked.
+// TestNotOpened: if the handshake is not answered, no other request is sent.
 func TestNotOpened(t *testing.T) {
 	opt := patient()
 	opt.Timeout = 50 * time.Millisecond
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := bodies(play(t, planned(lines(twoCalls), nil), opt, answering(func(string, string, string) (string, error) { return "", nil })))
-	if len(*said) != 2 || !strings.HasPrefix((*said)[0], "timeout: initialize") ||
-		(*said)[1] != "unsent: 2 requests were not sent: tools/call a (#4), tools/call b (#6)" {
-		t.Errorf("notes %q", *said)
+	if len(*noted) != 2 || !strings.HasPrefix((*noted)[0], "timeout: initialize") ||
+		(*noted)[1] != "unsent: 2 requests were not sent: tools/call a (#4), tools/call b (#6)" {
+		t.Errorf("notes %q", *noted)
 	}
 	if strings.Contains(got, "tools/call") {
-		t.Errorf("it went on:\n%s", got)
+		t.Errorf("the session continued:\n%s", got)
 	}
 }
 
-// TestSilence: a server that stops answering is given up.
+// TestSilence: the replay gives up on a server that stops answering.
 func TestSilence(t *testing.T) {
 	more := ""
 	for i := 4; i < 40; i++ {
@@ -252,23 +252,23 @@ func TestSilence(t *testing.T) {
 {"jsonrpc":"2.0","id":%d,"result":{"content":[]}}`, i, i)
 	}
 	frames := lines(twoCalls + more)
-	for i := range frames { // the handshake took an hour, so that it may now
+	for i := range frames { // the handshake took an hour, so it may take that long now
 		if frames[i].At = time.Duration(i) * time.Microsecond; i > 0 {
 			frames[i].At += time.Hour
 		}
 	}
 	opt := patient()
 	opt.Timeout = 50 * time.Millisecond
-	said := notes(&opt)
+	noted := notes(&opt)
 	play(t, planned(frames, nil), opt, answering(func(method, id, _ string) (string, error) {
 		if method != "initialize" {
 			return "", nil
 		}
 		return result(id), nil
 	}))
-	all := strings.Join(*said, "\n")
+	all := strings.Join(*noted, "\n")
 	if n := strings.Count(all, "timeout: "); n != maxSilence {
-		t.Errorf("%d requests were waited for", n)
+		t.Errorf("waited for %d requests", n)
 	}
 	if !strings.Contains(all, "died: the server stopped answering") || !strings.Contains(all, "unsent: 35 requests were not sent: tools/call c") {
 		t.Errorf("notes:\n%s", all)

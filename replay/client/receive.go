@@ -25,7 +25,7 @@ func (p *player) handle(e Event) {
 	}
 }
 
-// take takes a message.
+// take handles a message.
 func (p *player) take(e Event, m *jsonrpc.Message) {
 	if m.Kind != jsonrpc.Other && m.Kind != jsonrpc.Invalid {
 		p.spoken, p.silence = true, 0
@@ -38,16 +38,17 @@ func (p *player) take(e Event, m *jsonrpc.Message) {
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		p.response(e.On, m)
 	case jsonrpc.Notification:
-		p.heard(m)
+		p.count(m)
 		p.notified(m)
 	case jsonrpc.Request:
-		p.heard(m)
+		p.count(m)
 		p.question(m)
 	}
 }
 
-// response takes a response. Of several open requests with its id it answers the one on whose
-// exchange it came, or else the oldest. One without an id answers the request of its exchange.
+// response handles a response. If several open requests have its id, it answers the one on whose
+// exchange it came, or else the oldest. A response without an id answers the request of its
+// exchange.
 func (p *player) response(on *Outgoing, m *jsonrpc.Message) {
 	id := string(m.ID)
 	if (id == "" || id == "null") && on != nil {
@@ -96,8 +97,8 @@ func (p *player) response(on *Outgoing, m *jsonrpc.Message) {
 	p.learn(a, m.Result)
 }
 
-// learn maps the values in the recorded result of a request to those of the live one, nil for
-// none.
+// learn maps the values in the recorded result of a request to those of the live one, which is
+// nil if there is none.
 func (p *player) learn(a *request, live []byte) {
 	if !a.gives {
 		return
@@ -135,7 +136,7 @@ func (p *player) pending(n int) *pending {
 	return nil
 }
 
-// agree sets the revision that the server agreed to.
+// agree stores the revision that the server agreed to.
 func (p *player) agree(v jsonrpc.Revision) {
 	p.target.agreed = v
 	if p.target.changes && v != p.target.speaks {
@@ -143,7 +144,7 @@ func (p *player) agree(v jsonrpc.Revision) {
 	}
 }
 
-// notified takes the acknowledgement of a subscription.
+// notified handles the acknowledgement of a subscription.
 func (p *player) notified(m *jsonrpc.Message) {
 	if m.Method != methodAcknowledged {
 		return
@@ -188,60 +189,60 @@ func (p *player) set(n int, to progress) {
 	}
 }
 
-// A said is a recorded message: its bytes, the line it was on stdio, nil for none, and the form
-// of its frame.
-type said struct {
+// A recordedMessage is a recorded message with its bytes, its line on stdio (nil for none), and
+// the form of its frame.
+type recordedMessage struct {
 	*jsonrpc.Message
 	raw, line []byte
 	form      tap.Form
 }
 
 // out returns the message as a step sends it.
-func (m said) out(s *step) *Outgoing {
+func (m recordedMessage) out(s *step) *Outgoing {
 	return &Outgoing{raw: m.raw, line: m.line, form: m.form, kind: m.Kind, method: m.Method, head: s.head, was: m.Message, refused: s.refused}
 }
 
 // load loads a recorded message.
-func (p *player) load(ref session.Ref) (said, error) {
+func (p *player) load(ref session.Ref) (recordedMessage, error) {
 	_, parts, err := p.frame(ref.Seq)
 	if err == nil && ref.Index >= len(parts) {
 		err = fmt.Errorf("frame %d cannot be read as a batch", ref.Seq)
 	}
 	if err != nil {
-		return said{}, err
+		return recordedMessage{}, err
 	}
 	return parts[ref.Index], nil
 }
 
-// frame loads a recorded frame, and the messages in it: one, or those of a batch.
-func (p *player) frame(seq uint64) (whole said, parts []said, err error) {
+// frame loads a recorded frame and its messages: one, or those of a batch.
+func (p *player) frame(seq uint64) (whole recordedMessage, parts []recordedMessage, err error) {
 	f, err := p.plan.load(seq)
 	if err != nil {
-		return said{}, nil, err
+		return recordedMessage{}, nil, err
 	}
 	if !f.Whole() {
-		return said{}, nil, fmt.Errorf("frame %d is too large to be sent again", seq)
+		return recordedMessage{}, nil, fmt.Errorf("frame %d is too large to be sent again", seq)
 	}
 	m := jsonrpc.PeekFrame(&f)
-	whole = said{&m, bytes.TrimSpace(jsonrpc.Payload(&f)), nil, f.Form}
+	whole = recordedMessage{&m, bytes.TrimSpace(jsonrpc.Payload(&f)), nil, f.Form}
 	if f.Form == tap.FormLine {
 		whole.line = f.Raw
 	}
 	if m.Kind != jsonrpc.Batch {
-		return whole, []said{whole}, nil
+		return whole, []recordedMessage{whole}, nil
 	}
 	var all []json.RawMessage
 	if err := json.Unmarshal(whole.raw, &all); err != nil {
-		return said{}, nil, fmt.Errorf("frame %d cannot be read as a batch", seq)
+		return recordedMessage{}, nil, fmt.Errorf("frame %d cannot be read as a batch", seq)
 	}
 	for i := range min(len(all), len(m.Batch)) {
-		parts = append(parts, said{&m.Batch[i], all[i], nil, f.Form})
+		parts = append(parts, recordedMessage{&m.Batch[i], all[i], nil, f.Form})
 	}
 	return whole, parts, nil
 }
 
-// idKey returns an id in one spelling, since servers may escape a string differently. A string
-// and a number remain different.
+// idKey returns an id in a canonical spelling, since servers may escape a string differently. A
+// string and a number remain different.
 func idKey(id string) string {
 	if text, ok := textOf([]byte(id)); ok {
 		return `"` + text
@@ -249,7 +250,8 @@ func idKey(id string) string {
 	return id
 }
 
-// A news is a server message other than a response: its method and, for progress, its call.
+// A news identifies a server message other than a response: by its method and, for progress, its
+// call.
 type news struct {
 	method string
 	call   session.Ref
@@ -262,7 +264,7 @@ const (
 )
 
 // expect adds messages that had arrived by now in the recording. A call that has its response
-// gets no progress any more.
+// gets no more progress.
 func (p *player) expect(s *step) {
 	n := news{method: s.method}
 	if s.method == methodProgress {
@@ -273,8 +275,8 @@ func (p *player) expect(s *step) {
 	p.due[n] += int(s.times)
 }
 
-// heard counts a message that is not a response.
-func (p *player) heard(m *jsonrpc.Message) {
+// count counts a message that is not a response.
+func (p *player) count(m *jsonrpc.Message) {
 	n := news{method: m.Method}
 	if m.Method == methodProgress {
 		call, ok := p.tokens[idKey(string(lookup(m.Params, "progressToken")))]
@@ -286,7 +288,7 @@ func (p *player) heard(m *jsonrpc.Message) {
 	p.due[n]--
 }
 
-// caughtUp reports whether no message is expected any more.
+// caughtUp reports whether all expected messages have arrived.
 func (p *player) caughtUp() bool {
 	for _, n := range p.due {
 		if n > 0 {
@@ -296,7 +298,7 @@ func (p *player) caughtUp() bool {
 	return true
 }
 
-// catchUp waits for all expected messages, until the patience ends.
+// catchUp waits for all expected messages, until the patience runs out.
 func (p *player) catchUp() {
 	if p.caughtUp() {
 		return

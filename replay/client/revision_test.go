@@ -20,8 +20,8 @@ func onPipes(t *testing.T, s *mcp.Server) func(io.Reader, io.Writer) {
 	}
 }
 
-// dualEra is a server that speaks both eras on HTTP: requests that name their
-// version are stateless.
+// dualEra is a server that speaks both eras over HTTP: requests that name their version are
+// stateless.
 func dualEra(t *testing.T) string {
 	old := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newServer("") }, nil)
 	s := newServer("")
@@ -35,8 +35,8 @@ func dualEra(t *testing.T) string {
 	}))
 }
 
-// TestRevisions plays a session in each revision to the same server: what differs is
-// expected by the revision, and so it is on the way back.
+// TestRevisions plays a session in each revision to the same server: all differences are of class
+// expected, also when the new session is played in the old revision.
 func TestRevisions(t *testing.T) {
 	for _, to := range []jsonrpc.Revision{jsonrpc.Rev20250326, jsonrpc.Rev20250618, jsonrpc.Rev20260728} {
 		t.Run(string(to), func(t *testing.T) {
@@ -52,47 +52,47 @@ func TestRevisions(t *testing.T) {
 			} {
 				there := patient()
 				there.Revision = to
-				said := notes(&there)
+				noted := notes(&there)
 				second := record(t, planned(first, nil), there)
-				wantExpected(t, name+" there", first, second, *said, to)
+				wantExpected(t, name+" there", first, second, *noted, to)
 				back := patient()
 				back.Revision = jsonrpc.Rev20251125
-				said = notes(&back)
+				noted = notes(&back)
 				third := record(t, planned(second, nil), back)
-				wantExpected(t, name+" back", second, third, *said, jsonrpc.Rev20251125)
+				wantExpected(t, name+" back", second, third, *noted, jsonrpc.Rev20251125)
 			}
 		})
 	}
 }
 
-func wantExpected(t *testing.T, name string, first, second []tap.Frame, said []string, to jsonrpc.Revision) {
+func wantExpected(t *testing.T, name string, first, second []tap.Frame, noted []string, to jsonrpc.Revision) {
 	t.Helper()
 	r := compared(t, first, second)
-	if text := differences(r, diff.Behaviour); text != "" || len(said) > 0 {
-		t.Errorf("%s:\n%s\nnotes %q\n%s", name, text, said, bodies(second))
+	if text := differences(r, diff.Behaviour); text != "" || len(noted) > 0 {
+		t.Errorf("%s:\n%s\nnotes %q\n%s", name, text, noted, bodies(second))
 	}
 	if r.Counts[diff.Expected] == 0 {
-		t.Errorf("%s: nothing was expected by the revision", name)
+		t.Errorf("%s: no difference of class expected", name)
 	}
 	if r.B.Revision != to {
-		t.Errorf("%s: it was spoken in %s", name, r.B.Revision)
+		t.Errorf("%s: played in %s", name, r.B.Revision)
 	}
 }
 
-// TestRevisionAgain plays a session of 2026-07-28 on HTTP once more.
+// TestRevisionAgain plays a session of 2026-07-28 over HTTP in the same revision.
 func TestRevisionAgain(t *testing.T) {
 	opt := patient()
 	opt.Revision = jsonrpc.Rev20260728
 	first := tapped(t, planned(conversation, nil), opt, dualEra(t), HTTP)
 	opt.Revision = ""
-	said := notes(&opt)
+	noted := notes(&opt)
 	second := tapped(t, planned(first, nil), opt, dualEra(t), HTTP)
-	if text := differences(compared(t, first, second), diff.Timing); text != "" || len(*said) > 0 {
-		t.Errorf("%s\nnotes %q\n%s", text, *said, bodies(second))
+	if text := differences(compared(t, first, second), diff.Timing); text != "" || len(*noted) > 0 {
+		t.Errorf("%s\nnotes %q\n%s", text, *noted, bodies(second))
 	}
 	third := play(t, planned(first, nil), opt, onPipes(t, newServer("")))
-	if text := differences(compared(t, first, third), diff.Behaviour); text != "" || len(*said) > 0 {
-		t.Errorf("to pipes: %s\nnotes %q\n%s", text, *said, bodies(third))
+	if text := differences(compared(t, first, third), diff.Behaviour); text != "" || len(*noted) > 0 {
+		t.Errorf("to pipes: %s\nnotes %q\n%s", text, *noted, bodies(third))
 	}
 	named := false
 	for i := range second {
@@ -103,8 +103,8 @@ func TestRevisionAgain(t *testing.T) {
 	}
 }
 
-// TestUntold lists what has no counterpart in another revision.
-func TestUntold(t *testing.T) {
+// TestUntranslated lists the requests that have no counterpart in another revision.
+func TestUntranslated(t *testing.T) {
 	frames := lines(`
 >{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}
 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"list":{}}},"serverInfo":{"name":"subject","version":"1.0.0"}}}
@@ -117,15 +117,15 @@ func TestUntold(t *testing.T) {
 	for _, to := range []jsonrpc.Revision{jsonrpc.Rev20260728, jsonrpc.Rev20241105} {
 		opt := patient()
 		opt.Revision = to
-		said := notes(&opt)
+		noted := notes(&opt)
 		play(t, planned(frames, nil), opt, onPipes(t, newServer("")))
-		if want := "untranslated: tasks/list (#4) has no counterpart in " + string(to); len(*said) != 1 || (*said)[0] != want {
-			t.Errorf("notes %q, want %q", *said, want)
+		if want := "untranslated: tasks/list (#4) has no counterpart in " + string(to); len(*noted) != 1 || (*noted)[0] != want {
+			t.Errorf("notes %q, want %q", *noted, want)
 		}
 	}
 }
 
-// TestDialect: the 002 dialect is played as it is, and in nothing else.
+// TestDialect: the 002 dialect is played as recorded, and in no revision.
 func TestDialect(t *testing.T) {
 	frames := recorded(t, "dialect-002-tools-healthy")
 	opt := patient()
@@ -136,8 +136,8 @@ func TestDialect(t *testing.T) {
 	}
 }
 
-// TestTasksInAnotherEra: a task of 2025-11-25 in 2026-07-28, where it is an extension,
-// and back.
+// TestTasksInAnotherEra: a task of 2025-11-25 is played in 2026-07-28, where tasks are an
+// extension, and back.
 func TestTasksInAnotherEra(t *testing.T) {
 	old := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","task":{"ttl":60000}}}
@@ -166,14 +166,14 @@ func TestTasksInAnotherEra(t *testing.T) {
 	})
 	opt := patient()
 	opt.Revision = jsonrpc.Rev20260728
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := play(t, planned(old, nil), opt, now)
-	if text := differences(compared(t, old, got), diff.Breaking); text != "" || len(*said) > 0 || polls != 2 {
-		t.Errorf("%d polls, %s\nnotes %q\n%s", polls, text, *said, bodies(got))
+	if text := differences(compared(t, old, got), diff.Breaking); text != "" || len(*noted) > 0 || polls != 2 {
+		t.Errorf("%d polls, %s\nnotes %q\n%s", polls, text, *noted, bodies(got))
 	}
 	opt.Revision = jsonrpc.Rev20251125
 	back := play(t, planned(got, nil), opt, mocked(t, old))
 	if text := differences(compared(t, got, back), diff.Breaking); text != "" {
-		t.Errorf("back: %s\nnotes %q\n%s", text, *said, bodies(back))
+		t.Errorf("back: %s\nnotes %q\n%s", text, *noted, bodies(back))
 	}
 }

@@ -28,9 +28,9 @@ func (p *player) send(s *step) error {
 			p.launch(s.request, out)
 		}
 	case m.Kind == jsonrpc.Notification:
-		if p.target.says(m.Method) {
+		if p.target.hasNotification(m.Method) {
 			out := m.out(s)
-			out.standing = p.stands(m.Method)
+			out.standing = p.opensStream(m.Method)
 			p.put(out)
 		}
 	default:
@@ -40,7 +40,7 @@ func (p *player) send(s *step) error {
 }
 
 // edited applies [Options].Edit to a recorded message.
-func (p *player) edited(s *step, m said) said {
+func (p *player) edited(s *step, m recordedMessage) recordedMessage {
 	if p.opt.Edit == nil || m.Kind != jsonrpc.Request {
 		return m
 	}
@@ -49,14 +49,14 @@ func (p *player) edited(s *step, m said) said {
 		return m
 	}
 	now := jsonrpc.Peek(raw)
-	return said{&now, raw, nil, m.form}
+	return recordedMessage{&now, raw, nil, m.form}
 }
 
-// batched reports whether a message is sent in a batch, as it was.
+// batched reports whether a message is sent in a batch, as recorded.
 func (p *player) batched(s *step) bool { return s.batch && p.target.batches() }
 
-// sendBatch sends a batch. Its bytes are the recorded ones unless an element changes or is left
-// out.
+// sendBatch sends a batch. Its bytes are the recorded ones unless an element is changed or
+// omitted.
 func (p *player) sendBatch(s *step) error {
 	whole, parts, err := p.frame(s.ref.Seq)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *player) sendBatch(s *step) error {
 		if raw := p.element(x, m, out); raw != nil {
 			now = append(now, raw)
 			same = same && bytes.Equal(raw, m.raw)
-			out.standing = out.standing || p.stands(m.Method)
+			out.standing = out.standing || p.opensStream(m.Method)
 		}
 		out.refused = out.refused || x.refused
 	}
@@ -88,8 +88,8 @@ func (p *player) sendBatch(s *step) error {
 	return nil
 }
 
-// element returns a message as an element of a batch, nil if it is left out.
-func (p *player) element(s *step, m said, batch *Outgoing) []byte {
+// element returns a message as an element of a batch, nil if it is omitted.
+func (p *player) element(s *step, m recordedMessage, batch *Outgoing) []byte {
 	m = p.edited(s, m)
 	switch {
 	case s.kind == stepAnswer:
@@ -106,16 +106,16 @@ func (p *player) element(s *step, m said, batch *Outgoing) []byte {
 		batch.ids = append(batch.ids, out.ids[0])
 		p.depart(s.request, out, batch)
 		return out.raw
-	case m.Kind == jsonrpc.Notification && !p.target.says(m.Method):
+	case m.Kind == jsonrpc.Notification && !p.target.hasNotification(m.Method):
 		return nil
 	}
 	return m.raw
 }
 
 // prepared returns a recorded request as it is to be sent, nil if it is not sent.
-func (p *player) prepared(s *step, m said) *Outgoing {
+func (p *player) prepared(s *step, m recordedMessage) *Outgoing {
 	n := s.request
-	if !p.target.asks(m.Method) {
+	if !p.target.hasRequest(m.Method) {
 		p.untranslated(n)
 		return nil
 	}
@@ -141,8 +141,8 @@ func (p *player) prepared(s *step, m said) *Outgoing {
 	return out
 }
 
-// ready adds the values of the live server to the params of a recorded request. ok is false if
-// the request is not to be sent.
+// ready returns the params of a recorded request with the values of the live server. ok is false
+// if the request must not be sent.
 func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 	a := &p.plan.requests[n]
 	if a.role == session.RoleRetry && !isPoll(a.method) {
@@ -161,12 +161,12 @@ func (p *player) ready(n int, params []byte) (out []byte, ok bool) {
 		return nil, false
 	}
 	if lacks != "" {
-		p.note(NoteSkipped, a, fmt.Sprintf("%s was not sent, since the server gave no %s for it", p.name(a), lacks))
+		p.note(NoteSkipped, a, fmt.Sprintf("%s was not sent, since the server sent no %s for it", p.name(a), lacks))
 		return nil, false
 	}
 	if a.method == "tasks/get" && !a.final {
 		if id, _ := textOf(lookup(out, "taskId")); p.ended[id] {
-			return nil, false // its task has ended earlier than in the recording
+			return nil, false // its task ended earlier than in the recording
 		}
 	}
 	return out, true
@@ -192,7 +192,7 @@ func (p *player) launch(n int, out *Outgoing) *pending {
 	return f
 }
 
-// depart tracks a recorded request, which is sent by itself or in a batch.
+// depart tracks a recorded request that is about to be sent, alone or in a batch.
 func (p *player) depart(n int, m, in *Outgoing) *pending {
 	p.set(n, waiting)
 	if token := lookup(m.raw, "params", "_meta", "progressToken"); token != nil {
@@ -201,7 +201,7 @@ func (p *player) depart(n int, m, in *Outgoing) *pending {
 	return p.track(&pending{id: m.ids[0], method: m.method, request: n, sent: time.Now(), out: in})
 }
 
-// newRequest makes a request; params may be nil.
+// newRequest returns a new request; params may be nil.
 func newRequest(id, method string, params []byte) *Outgoing {
 	raw := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%s`, id, quoted(method))
 	if params != nil {
@@ -231,15 +231,15 @@ func (p *player) freshID() string {
 	return strconv.FormatInt(p.fresh-1, 10)
 }
 
-// stands reports whether the GET stream is opened after a notification.
-func (p *player) stands(method string) bool {
+// opensStream reports whether the GET stream is opened after a notification.
+func (p *player) opensStream(method string) bool {
 	return method == methodInitialized && (p.plan.standing || !p.plan.http)
 }
 
-// cancel sends the cancellation of a request. In 2026-07-28 a client cancels by breaking off
-// the exchange of the request (basic/transports). A client that was recorded over HTTP and
-// sent a notification as well sends it again.
-func (p *player) cancel(s *step, m said) {
+// cancel sends the cancellation of a request. In 2026-07-28 a client cancels by aborting the
+// exchange of the request (basic/transports). If the recorded client sent a notification over
+// HTTP nevertheless, the notification is sent.
+func (p *player) cancel(s *step, m recordedMessage) {
 	if p.progress[s.request] == unsent || p.progress[s.request] == skipped {
 		p.endListen(s.request)
 		return
@@ -251,25 +251,25 @@ func (p *player) cancel(s *step, m said) {
 	p.put(m.out(s))
 }
 
-// abandon breaks off the exchange of a request as the client did, which cancels the request in
-// 2026-07-28 only. Where there is no exchange, or another revision, it sends a cancellation,
-// unless the client sent one as well.
+// abandon aborts the exchange of a request as the client did. This cancels the request in
+// 2026-07-28 only. If there is no exchange, or the live session is in a legacy revision, it sends a
+// cancellation, unless the recorded client sent one too.
 func (p *player) abandon(n int) {
 	f := p.pending(n)
 	if f == nil {
 		p.endListen(n)
 		return
 	}
-	says := !p.plan.requests[n].cancelled
-	if says && p.target.crosses && !p.target.modern() {
-		p.sayCancelled(f)
+	sends := !p.plan.requests[n].cancelled
+	if sends && p.target.crosses && !p.target.modern() {
+		p.sendCancelled(f)
 	}
-	if !p.hangUp(f) && says && p.target.modern() {
-		p.sayCancelled(f)
+	if !p.hangUp(f) && sends && p.target.modern() {
+		p.sendCancelled(f)
 	}
 }
 
-// hangUp breaks off the exchange of a request. It returns false if there is none.
+// hangUp aborts the exchange of a request. It returns false if there is none.
 func (p *player) hangUp(f *pending) bool {
 	if f == nil || !p.conn.HangUp(f.out) {
 		return false
@@ -281,19 +281,19 @@ func (p *player) hangUp(f *pending) bool {
 	return true
 }
 
-// sayCancelled sends a cancellation that was not recorded.
-func (p *player) sayCancelled(f *pending) {
+// sendCancelled sends a cancellation that was not recorded.
+func (p *player) sendCancelled(f *pending) {
 	p.put(NewOutgoing(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, f.id)))
 }
 
-// post hands a message to the connection. The channel receives once the server has it.
+// post passes a message to the connection. The channel receives once the server has the message.
 func (p *player) post(out *Outgoing) <-chan error {
 	out.revision = p.target.agreed
 	if out.head != 0 {
 		out.header = func(usual [][2]string) [][2]string { return p.header(out, usual) }
 	}
 	sent := p.conn.Send(out)
-	out.header, out.was = nil, nil // which may be large
+	out.header, out.was = nil, nil // they may be large
 	return sent
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// A memory is a recorder of HTTP traffic.
+// A memory is a recorder that keeps HTTP traffic in memory.
 type memory struct {
-	tap.Discard // of chunks there are none
+	tap.Discard // HTTP traffic has no chunks
 
 	mu     sync.Mutex
 	began  time.Time
@@ -58,7 +58,7 @@ func (m *memory) Event(exchange uint64, e tap.Event) {
 	m.add(tap.Frame{Exchange: exchange, Lane: tap.Lifecycle, Raw: e.Encode()})
 }
 
-// tapped plays a plan to an HTTP server through a tap and returns what passed.
+// tapped plays a plan to an HTTP server through a tap and returns the recorded frames.
 func tapped(t *testing.T, plan *Plan, opt Options, server string, conn func(url string, tap *Watcher) Conn) []tap.Frame {
 	t.Helper()
 	frames, err := throughTap(t, plan, opt, server, conn)
@@ -68,7 +68,7 @@ func tapped(t *testing.T, plan *Plan, opt Options, server string, conn func(url 
 	return frames
 }
 
-// throughTap is tapped for what may fail.
+// throughTap is like tapped but returns an error.
 func throughTap(t *testing.T, plan *Plan, opt Options, server string, conn func(url string, tap *Watcher) Conn) ([]tap.Frame, error) {
 	t.Helper()
 	upstream, err := url.Parse(server)
@@ -97,8 +97,8 @@ type nameArgs struct {
 	Name string `json:"name"`
 }
 
-// newServer makes a server of the official SDK. Change says in which way it is
-// another one than was recorded.
+// newServer returns a server of the official SDK. change is the way in which it differs from the
+// recorded one.
 func newServer(change string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "subject", Version: "1.0.0"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -124,7 +124,7 @@ func newServer(change string) *mcp.Server {
 	return s
 }
 
-// addMore adds the tools that do more than responding.
+// addMore adds the tools that do more than respond.
 func addMore(s *mcp.Server, change string) {
 	type none struct{}
 	if change == "required argument" {
@@ -165,15 +165,15 @@ func addMore(s *mcp.Server, change string) {
 	})
 }
 
-// poem asks the client's model: by a request of its own, or by an input_required
-// result where there are none.
+// poem asks the client's model: with a server request, or, if there are none, with an
+// input_required result.
 func poem(ctx context.Context, req *mcp.CallToolRequest, topic string) (*mcp.CallToolResult, any, error) {
 	if given, ok := req.Params.InputResponses["poem"].(*mcp.CreateMessageWithToolsResult); ok && len(given.Content) == 1 && req.Params.RequestState != "" {
 		return &mcp.CallToolResult{Content: given.Content}, nil, nil
 	}
 	ask := &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: topic}}}}
 	if req.ProtocolVersion() >= string(jsonrpc.Rev20260728) {
-		// Another one each time, so that it must be carried.
+		// A different one each time, so that it must be carried over.
 		state := fmt.Sprintf("state %d", time.Now().UnixNano())
 		return &mcp.CallToolResult{Content: []mcp.Content{}, InputRequests: mcp.InputRequestMap{"poem": ask}, RequestState: state}, nil, nil
 	}
@@ -204,8 +204,8 @@ func sseServer(t *testing.T, s *mcp.Server) string {
 	return served(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
 }
 
-// conversation is what the client says to the server of newServer, and what the server
-// has to say for the client to go on: no more than is waited for.
+// conversation has the client's messages to the server of newServer, and those messages of the
+// server for which the client waits.
 var conversation = lines(`
 >{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"tester","version":"1"}}}
 {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"subject","version":"1.0.0"}}}
@@ -236,7 +236,7 @@ var conversation = lines(`
 {"jsonrpc":"2.0","id":11,"result":{}}
 `)
 
-// bodies are the messages of frames, for the errors of tests.
+// bodies returns the messages of frames, for failure messages.
 func bodies(frames []tap.Frame) string {
 	var b bytes.Buffer
 	for i := range frames {

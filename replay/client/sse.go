@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// SSE returns a connection to a server on HTTP+SSE (2024-11-05 basic/transports). The watcher
-// is as for [HTTP].
+// SSE returns a connection to an HTTP+SSE server (2024-11-05 basic/transports). The watcher is as
+// for [HTTP].
 func SSE(url string, tap *Watcher) Conn { return &sseConn{httpConn: newHTTP(url, tap)} }
 
 // endpointPatience is how long the server may take to send the endpoint event.
@@ -38,13 +38,13 @@ func (c *sseConn) Open(ctx context.Context, to chan<- Event) error {
 	case err := <-named:
 		return err
 	case <-time.After(endpointPatience):
-		return errors.New("the server's stream names no endpoint")
+		return errors.New("the server's stream does not name an endpoint")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// listen reads the stream. Named receives nil once the endpoint is known, or an error.
+// listen reads the stream. The channel named receives nil once the endpoint is known, or an error.
 func (c *sseConn) listen(named chan<- error) {
 	res, err := c.get(c.ctx, "")
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *sseConn) name(endpoint string) error {
 	}
 	at, err := base.Parse(endpoint)
 	if err != nil {
-		return fmt.Errorf("the endpoint cannot be read: %w", err)
+		return fmt.Errorf("invalid endpoint: %w", err)
 	}
 	c.endpoint = at.String()
 	return nil
@@ -118,7 +118,7 @@ func (c *sseConn) send(m *Outgoing) error {
 func (c *sseConn) HangUp(*Outgoing) bool { return false }
 
 // readEvents calls fn for each event of a stream. Text after the last blank line is ignored.
-// An event of more than most bytes is an error.
+// It fails if an event has more than most bytes.
 func readEvents(most int, from io.Reader, fn func(tap.ServerSentEvent)) error {
 	var split tap.SSESplitter
 	var unit []byte

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// endless is a stream that repeats itself and counts what was read of it.
+// endless is a stream that repeats a text and counts the bytes that were read.
 type endless struct {
 	text string
 	read int
@@ -20,21 +20,20 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestEndlessEvent: a server that writes an event without an end does not fill the
-// memory.
+// TestEndlessEvent: a server that writes an endless event does not exhaust memory.
 func TestEndlessEvent(t *testing.T) {
 	from := &endless{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"}
 	const most = 1 << 20
-	err := readEvents(most, from, func(tap.ServerSentEvent) { t.Error("an event was told that has no end") })
+	err := readEvents(most, from, func(tap.ServerSentEvent) { t.Error("an unterminated event was reported") })
 	if err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("ended with %v", err)
 	}
 	if from.read > 2*most {
 		t.Errorf("%d bytes were read", from.read)
 	}
 }
 
-// TestEventsUpToTheLimit: many events are not one long event.
+// TestEventsUpToTheLimit: the limit applies to each event, not to all events together.
 func TestEventsUpToTheLimit(t *testing.T) {
 	const event = "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"
 	n := 0

@@ -19,7 +19,7 @@ import (
 //	task in params, tasks/result                  the server decides what is a task
 //	ping, roots/list_changed                      nothing
 //
-// What exists in one era only is not sent, and noted.
+// Requests that exist in only one era are not sent, which is noted.
 
 // translate sends a recorded request in the other era.
 func (p *player) translate(n int, m *jsonrpc.Message) {
@@ -36,7 +36,7 @@ func (p *player) untranslated(n int) {
 	p.set(n, skipped)
 	switch a.method {
 	case "initialize", "server/discover", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", methodListen:
-		return // the other era does the same in another way, or does not need it
+		return // the other era does this in another way, or does not need it
 	}
 	if !strings.HasPrefix(a.method, "notifications/") {
 		p.note(NoteUntranslated, a, fmt.Sprintf("%s has no counterpart in %s", p.name(a), p.target.speaks))
@@ -74,7 +74,7 @@ func (p *player) toModern(n int, m *jsonrpc.Message) {
 		uri, _ := textOf(lookup(params, "uri"))
 		if f := p.target.listens[uri]; f != nil {
 			if !p.hangUp(f) {
-				p.sayCancelled(f)
+				p.sendCancelled(f)
 			}
 			delete(p.target.listens, uri)
 		}
@@ -92,9 +92,9 @@ func (p *player) toModernCall(n int, m *jsonrpc.Message) {
 		p.set(n, skipped) // it came with the answer to tasks/get
 		return
 	}
-	if !p.target.asks(m.Method) || isPoll(m.Method) && !p.becameTask(a) {
+	if !p.target.hasRequest(m.Method) || isPoll(m.Method) && !p.becameTask(a) {
 		if isPoll(m.Method) && a.role != session.RoleRequest {
-			p.set(n, skipped) // the call was answered at once
+			p.set(n, skipped) // the call was answered immediately
 			return
 		}
 		p.untranslated(n)
@@ -108,7 +108,7 @@ func (p *player) toModernCall(n int, m *jsonrpc.Message) {
 	p.sendAs(n, m.Method, p.withMeta(withoutTask(params)))
 }
 
-// becameTask reports whether the live server created the task that a recorded request is about.
+// becameTask reports whether the live server created the task that a recorded request refers to.
 func (p *player) becameTask(a *request) bool {
 	m, err := p.load(a.ref)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *player) becameTask(a *request) bool {
 	return ok && now != gone
 }
 
-// withMeta adds to params what each request has in 2026-07-28 (basic/index).
+// withMeta adds the _meta members to params that every request has in 2026-07-28 (basic/index).
 func (p *player) withMeta(params []byte) []byte {
 	o, _ := readObject(params)
 	meta, _ := readObject(lookup(params, "_meta"))
@@ -132,23 +132,23 @@ func (p *player) withMeta(params []byte) []byte {
 	return o.set("_meta", meta.bytes()).bytes()
 }
 
-// listenForChanges subscribes to the changes of which the recorded client was notified without
-// a subscription.
+// listenForChanges subscribes to the kinds of changes that the recorded client was notified of
+// without a subscription.
 func (p *player) listenForChanges() {
-	var wants []string
+	var filters []string
 	for _, kind := range []string{"tools", "prompts", "resources"} {
 		if slices.ContainsFunc(p.plan.steps, func(s step) bool {
-			return s.kind == stepHear && s.method == "notifications/"+kind+"/list_changed"
+			return s.kind == stepReceive && s.method == "notifications/"+kind+"/list_changed"
 		}) {
-			wants = append(wants, `"`+kind+`ListChanged":true`)
+			filters = append(filters, `"`+kind+`ListChanged":true`)
 		}
 	}
-	if len(wants) > 0 {
-		p.listen(-1, []byte(`{"notifications":{`+strings.Join(wants, ",")+`}}`))
+	if len(filters) > 0 {
+		p.listen(-1, []byte(`{"notifications":{`+strings.Join(filters, ",")+`}}`))
 	}
 }
 
-// listen opens a subscription in place of recorded request n, -1 for none, and waits for its
+// listen opens a subscription in place of recorded request n (-1 for none) and waits for its
 // acknowledgement.
 func (p *player) listen(n int, params []byte) *pending {
 	f := &pending{id: p.freshID(), method: methodListen, request: n}
@@ -185,7 +185,7 @@ func (p *player) toLegacy(n int, m *jsonrpc.Message) {
 		p.subscribe(n, m)
 	case a.role == session.RoleRetry && !isPoll(m.Method):
 		p.set(n, skipped) // the server sends requests of its own
-	case !p.target.asks(m.Method):
+	case !p.target.hasRequest(m.Method):
 		p.untranslated(n)
 	default:
 		params, ok := p.ready(n, m.Params)
@@ -217,7 +217,7 @@ func (p *player) withoutMeta(params []byte, tasked bool) []byte {
 	return o.bytes()
 }
 
-// handshake opens the session, if it is not open, in place of recorded request n, -1 for none.
+// handshake opens the session in place of recorded request n (-1 for none), unless it is open.
 func (p *player) handshake(n int) {
 	if p.target.opened {
 		if n >= 0 {
@@ -237,7 +237,7 @@ func (p *player) handshake(n int) {
 	p.put(NewOutgoing([]byte(`{"jsonrpc":"2.0","method":"` + methodInitialized + `"}`)))
 }
 
-// subscribe subscribes to the resources of a subscription. Changes of lists need none.
+// subscribe subscribes to the resources of a subscription. List changes need no subscription.
 func (p *player) subscribe(n int, m *jsonrpc.Message) {
 	p.set(n, skipped)
 	for _, uri := range texts(lookup(m.Params, "notifications", "resourceSubscriptions")) {
@@ -257,7 +257,7 @@ func (p *player) endListen(n int) {
 // A target is the revision that a session is played in.
 type target struct {
 	recorded, speaks jsonrpc.Revision
-	changes, crosses bool             // these differ, and are of different eras
+	changes, crosses bool             // whether these differ, and belong to different eras
 	agreed           jsonrpc.Revision // by the live server in a handshake
 
 	info, capabilities []byte // of the client, in JSON
@@ -325,14 +325,14 @@ func (v *target) identify(plan *Plan) error {
 // modern reports whether the revision has no handshake.
 func (v *target) modern() bool { return jsonrpc.EraOf(v.speaks) == jsonrpc.Modern }
 
-// retries reports whether the live server asks with input_required results.
+// retries reports whether the live server may request input with input_required results.
 func (v *target) retries() bool { return !v.crosses || v.modern() }
 
 // batches reports whether batches may be sent (2025-03-26 basic/index).
 func (v *target) batches() bool { return !v.changes || !v.crosses && v.speaks == jsonrpc.Rev20250326 }
 
-// hears reports whether a message of the recorded server is to be expected.
-func (v *target) hears(s *step) bool {
+// expects reports whether to expect a message that the recorded server sent.
+func (v *target) expects(s *step) bool {
 	if !v.crosses {
 		return true
 	}
@@ -340,14 +340,14 @@ func (v *target) hears(s *step) bool {
 	return ok && m.Server.Has(v.speaks) && s.method != methodAcknowledged
 }
 
-// says reports whether a client notification exists in the revision.
-func (v *target) says(method string) bool {
+// hasNotification reports whether a client notification exists in the revision.
+func (v *target) hasNotification(method string) bool {
 	m, ok := jsonrpc.LookupMethod(method)
 	return !v.changes || !ok || m.Client.Has(v.speaks)
 }
 
-// asks reports whether a client request exists in the revision.
-func (v *target) asks(method string) bool {
+// hasRequest reports whether a client request exists in the revision.
+func (v *target) hasRequest(method string) bool {
 	m, ok := jsonrpc.LookupMethod(method)
 	return !v.changes || !ok || m.Client.Has(v.speaks) || v.modern() && m.Client.Has(jsonrpc.ExtTasks)
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// answering serves with a function that gets the method and the id of each message,
-// also of each in a batch,
-// and returns what to say, "" for nothing. An error ends the server.
+// answering serves with a function that gets the method and the id of each message, including those
+// in batches, and returns the line to write, "" for none. An error ends the server.
 func answering(fn func(method, id, raw string) (string, error)) func(io.Reader, io.Writer) {
 	return func(in io.Reader, out io.Writer) {
 		r := bufio.NewReader(in)
@@ -70,8 +69,8 @@ func result(id string) string {
 	return fmt.Sprintf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[],\"protocolVersion\":\"2025-11-25\"}}\n", id)
 }
 
-// slow makes all answers but that to the call of a take a minute in the recording,
-// where the timeout is short: so it is short for that call alone.
+// slow makes all answers except that to the call of a take a minute in the recording, so that a
+// short timeout is short only for that call.
 func slow(frames []tap.Frame, timeout time.Duration) []tap.Frame {
 	at := time.Duration(0)
 	for i := range frames {
@@ -86,13 +85,13 @@ func slow(frames []tap.Frame, timeout time.Duration) []tap.Frame {
 
 var errLeave = errors.New("leave")
 
-// A trouble is a server that does not do what servers do.
+// A trouble is a misbehaving server.
 type trouble struct {
 	frames  string
 	timeout time.Duration
 	serve   func(method, id, raw string) (string, error)
 	want    []string
-	sent    string // what must be sent all the same
+	sent    string // what must be sent nevertheless
 }
 
 var troubles = map[string]trouble{
@@ -121,8 +120,8 @@ var troubles = map[string]trouble{
 			return "", nil
 		}
 		return result(id), nil
-	}, []string{"unknown: the server asked elicitation/create Sure?, which was never recorded"}, `"id":"q","error":{"code":-32601`},
-	"says nonsense": {twoCalls, time.Minute, func(_, id, _ string) (string, error) {
+	}, []string{"unknown: the server sent elicitation/create Sure?, which was never recorded"}, `"id":"q","error":{"code":-32601`},
+	"sends garbage": {twoCalls, time.Minute, func(_, id, _ string) (string, error) {
 		if id == "" {
 			return "", nil
 		}
@@ -136,14 +135,14 @@ func TestTrouble(t *testing.T) {
 			t.Parallel()
 			opt := patient()
 			opt.Timeout = c.timeout
-			said := notes(&opt)
+			noted := notes(&opt)
 			got := bodies(play(t, planned(slow(lines(c.frames), c.timeout), nil), opt, answering(c.serve)))
-			if len(*said) != len(c.want) {
-				t.Errorf("notes %q, want %q", *said, c.want)
+			if len(*noted) != len(c.want) {
+				t.Errorf("notes %q, want %q", *noted, c.want)
 			}
 			for i, w := range c.want {
-				if i < len(*said) && !strings.HasPrefix((*said)[i], w) {
-					t.Errorf("note %q, want %q", (*said)[i], w)
+				if i < len(*noted) && !strings.HasPrefix((*noted)[i], w) {
+					t.Errorf("note %q, want %q", (*noted)[i], w)
 				}
 			}
 			if !strings.Contains(got, c.sent) {
@@ -153,9 +152,9 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestMinted: what the server makes up is carried, and what it does not give is not
-// asked for.
-func TestMinted(t *testing.T) {
+// TestServerValues: values of the live server are carried over, and requests that need a value
+// which it did not send are not sent.
+func TestServerValues(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"c1"}}
@@ -190,10 +189,10 @@ func TestMinted(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":` + answer + "}\n", nil
 	}
 	opt := patient()
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := bodies(play(t, planned(frames, nil), opt, answering(serve)))
-	if len(*said) != 0 {
-		t.Errorf("notes %q", *said)
+	if len(*noted) != 0 {
+		t.Errorf("notes %q", *noted)
 	}
 	for _, want := range []string{`{"cursor":"live é"}`, `"id":6,"method":"tasks/get","params":{"taskId":"live-task"}`, `"method":"tasks/result","params":{"taskId":"live-task"}`} {
 		if !strings.Contains(got, want) {
@@ -205,8 +204,8 @@ func TestMinted(t *testing.T) {
 	}
 }
 
-// TestPages: a list is read to its end as in the recording, however many pages the live
-// server has. No recorded cursor is sent.
+// TestPages: a list is read to its end as in the recording, however many pages the live server has.
+// Recorded cursors are not sent.
 func TestPages(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/list"}
@@ -227,8 +226,8 @@ func TestPages(t *testing.T) {
 		{2, "l1", ""},
 		{3, "l1 l2", ""},
 		{5, "l1 l2 l3 l4", ""},
-		{-1, "", "skipped: tools/list c1 (#6) was not sent, since the server gave no cursor for it\n" +
-			"skipped: tools/list c2 (#8) was not sent, since the server gave no cursor for it"},
+		{-1, "", "skipped: tools/list c1 (#6) was not sent, since the server sent no cursor for it\n" +
+			"skipped: tools/list c2 (#8) was not sent, since the server sent no cursor for it"},
 	} {
 		page := 0
 		serve := func(method, id, raw string) (string, error) {
@@ -248,19 +247,20 @@ func TestPages(t *testing.T) {
 			return `{"jsonrpc":"2.0","id":` + id + `,` + answer + "}\n", nil
 		}
 		opt := patient()
-		said := notes(&opt)
+		noted := notes(&opt)
 		got := bodies(play(t, planned(frames, nil), opt, answering(serve)))
 		var sent []string
 		for _, m := range regexp.MustCompile(`"cursor":"(\w+)"`).FindAllStringSubmatch(got, -1) {
 			sent = append(sent, m[1])
 		}
-		if strings.Join(sent, " ") != c.sent || strings.Join(*said, "\n") != c.notes || !strings.Contains(got, `"ping"`) {
-			t.Errorf("%d pages: cursors %q, notes %q\n%s", c.pages, sent, *said, got)
+		if strings.Join(sent, " ") != c.sent || strings.Join(*noted, "\n") != c.notes || !strings.Contains(got, `"ping"`) {
+			t.Errorf("%d pages: cursors %q, notes %q\n%s", c.pages, sent, *noted, got)
 		}
 	}
 }
 
-// TestLate: a response that came after its cancellation is awaited, in case it comes again.
+// TestLate: the replay waits for a response that came after its cancellation, in case it comes
+// again.
 func TestLate(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
@@ -294,8 +294,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestChangedQuestions: a request of the server that differs gets the recorded response to one
-// that has a response.
+// TestChangedQuestions: a server request that differs from all recorded ones gets the response to a
+// recorded one that has a response.
 func TestChangedQuestions(t *testing.T) {
 	frames := lines(opening + `
 >{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
@@ -308,7 +308,7 @@ func TestChangedQuestions(t *testing.T) {
 `)
 	opt := patient()
 	opt.Patience = 100 * time.Millisecond
-	said := notes(&opt)
+	noted := notes(&opt)
 	got := bodies(play(t, planned(frames, nil), opt, answering(func(method, id, raw string) (string, error) {
 		switch {
 		case strings.Contains(raw, `"name":"b"`):
@@ -321,8 +321,8 @@ func TestChangedQuestions(t *testing.T) {
 		return result(id), nil
 	})))
 	want := "relaxed: the server sent sampling/createMessage, which differs from #8; it got the recorded response"
-	if len(*said) != 1 || (*said)[0] != want || !strings.Contains(got, `"model":"m"`) {
-		t.Errorf("notes %q\n%s", *said, got)
+	if len(*noted) != 1 || (*noted)[0] != want || !strings.Contains(got, `"model":"m"`) {
+		t.Errorf("notes %q\n%s", *noted, got)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// TestRecordedPace: the recorded time passes, if it is asked for.
+// TestRecordedPace: at the recorded pace the recorded time passes.
 func TestRecordedPace(t *testing.T) {
 	frames := lines(twoCalls)
 	for i := range frames {
@@ -378,12 +378,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The end of a server is a note if something was left to be sent, but not if what later steps
-// await has come already.
+// The end of a server is noted if something remained to be sent, but not if later steps only wait
+// for messages that have already arrived.
 func TestEndIsNotedIfSomethingIsLeft(t *testing.T) {
-	for kind, want := range map[stepKind]int{stepSend: 1, stepAwait: 0, stepHear: 0} {
+	for kind, want := range map[stepKind]int{stepSend: 1, stepAwait: 0, stepReceive: 0} {
 		n := 0
-		p := &player{plan: &Plan{steps: []step{{kind: stepHear}, {kind: kind, request: -1}}}, opt: Options{Note: func(Note) { n++ }}}
+		p := &player{plan: &Plan{steps: []step{{kind: stepReceive}, {kind: kind, request: -1}}}, opt: Options{Note: func(Note) { n++ }}}
 		p.lost(io.EOF)
 		if n != want {
 			t.Errorf("step %d: %d notes, want %d", kind, n, want)

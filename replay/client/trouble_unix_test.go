@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A server that writes without ever ending a line is given up.
+// The replay gives up on a server that writes an endless line.
 func TestEndlessLine(t *testing.T) {
 	defer func(n int) { maxLine = n }(maxLine)
 	maxLine = 1 << 20

@@ -12,14 +12,14 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// WebSocket returns a connection to a server on a WebSocket, as some SDKs implement it: each
-// message is a text frame, or a binary one if it was recorded as such. No revision defines this
+// WebSocket returns a connection to a WebSocket server as implemented by some SDKs: each message
+// is a text frame, or a binary frame if it was recorded as such. No revision defines this
 // transport.
 func WebSocket(url string) Conn {
 	return &webSocket{url: url, kind: websocket.TextMessage, writeTime: time.Minute}
 }
 
-// A webSocket is a connection on a WebSocket.
+// A webSocket is a connection over a WebSocket.
 type webSocket struct {
 	url  string
 	to   chan<- Event
@@ -29,7 +29,8 @@ type webSocket struct {
 	mu   sync.Mutex
 	// written is closed when the last message has been written. mu guards it.
 	written chan struct{}
-	// kind is that of the last message recorded on a WebSocket, which applies to others too.
+	// kind is the frame type of the last message that was recorded on a WebSocket. Messages
+	// without a recorded type use it too.
 	kind      int
 	writeTime time.Duration // the timeout of a write
 }
@@ -44,9 +45,9 @@ func (c *webSocket) Open(ctx context.Context, to chan<- Event) error {
 		if err := ownAnswer(res); err != nil {
 			return err
 		}
-		no := refusal(res, "", nil)
-		no.Err = fmt.Errorf("the server does not open a WebSocket: %w", no.Err)
-		return no
+		refused := refusal(res, "", nil)
+		refused.Err = fmt.Errorf("the server does not open a WebSocket: %w", refused.Err)
+		return refused
 	}
 	sock.SetReadLimit(maxBody)
 	c.ctx, c.to, c.sock, c.written = ctx, to, sock, make(chan struct{})

@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestWebSocketMessageTooLong: a message whose head announces a terabyte ends the
-// connection before any of it is kept.
+// TestWebSocketMessageTooLong: a message whose head announces a terabyte ends the connection before
+// any of the message is stored.
 func TestWebSocketMessageTooLong(t *testing.T) {
 	up := websocket.Upgrader{}
 	url := served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,12 +39,12 @@ func TestWebSocketMessageTooLong(t *testing.T) {
 			t.Errorf("%d bytes, gone %v", len(e.Raw), e.Gone)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("the client waits for the rest of it")
+		t.Fatal("the client waits for the rest of the event")
 	}
 }
 
-// TestWebSocketServerThatDoesNotRead: a message that the server does not accept fails,
-// and the connection can be closed.
+// TestWebSocketServerThatDoesNotRead: sending to a server that does not read fails, and the
+// connection can be closed.
 func TestWebSocketServerThatDoesNotRead(t *testing.T) {
 	up := websocket.Upgrader{}
 	done := make(chan struct{})
@@ -71,8 +71,8 @@ func TestWebSocketServerThatDoesNotRead(t *testing.T) {
 	c.Close()
 }
 
-// TestWebSocketKinds: a message is sent in the kind of frame that was recorded, and one that
-// was not in that of the last.
+// TestWebSocketKinds: a message is sent in the recorded kind of frame; if none was recorded, in that
+// of the last message.
 func TestWebSocketKinds(t *testing.T) {
 	up := websocket.Upgrader{}
 	kinds := make(chan int, 5)
@@ -113,8 +113,8 @@ func TestWebSocketKinds(t *testing.T) {
 	}
 }
 
-// TestWebSocketKeepsTheOrder: messages are written in the order in which they were sent, also
-// if the client does not wait for each.
+// TestWebSocketKeepsTheOrder: messages are written in the order in which they were sent, even if the
+// client does not wait for each.
 func TestWebSocketKeepsTheOrder(t *testing.T) {
 	const messages = 300
 	got := make(chan string, messages)

@@ -1,4 +1,4 @@
-// Package report reports what a replay could not play as recorded, and the responses to changed
+// Package report prints what a replay could not play as recorded, and the responses to changed
 // requests.
 package report
 
@@ -20,25 +20,25 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A Report is what a replay did.
+// A Report describes the outcome of a replay.
 type Report struct {
 	Of string // the name of the recording that was played
 	// ID and Path are those of the new recording, "" if it is not kept.
 	ID, Path string
 	Requests int // in the plan
 	Notes    []client.Note
-	// Stderr are the last lines that the server wrote to stderr, if it left requests
+	// Stderr has the last lines that the server wrote to stderr, if it left requests
 	// unanswered.
 	Stderr []string
 }
 
-// jsonHead is the first line of `replay --json`, jsonNote one for each note.
+// jsonHead is the first line of `replay --json`. It is followed by a jsonNote for each note.
 // The names are stable.
 type jsonHead struct {
 	V    int    `json:"v"`
 	Type string `json:"type"` // "replay"
 	Of   string `json:"of"`
-	// ID and Path are the new recording's, absent with --no-save.
+	// ID and Path are those of the new recording, absent with --no-save.
 	ID       string `json:"id,omitempty"`
 	Path     string `json:"path,omitempty"`
 	Requests int    `json:"requests"`
@@ -52,7 +52,7 @@ type jsonNote struct {
 	Method  string `json:"method,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text"`
-	// Frames are all that it is about, where those may be several.
+	// Frames are all frames concerned, for kinds of notes that may concern several.
 	Frames []uint64 `json:"frames,omitempty"`
 }
 
@@ -66,7 +66,7 @@ type jsonStderr struct {
 // maxNotes limits the notes shown to a person.
 const maxNotes = 50
 
-// Say prints the notes as lines, for a format of comparisons that has no place for them.
+// Say prints the notes as lines, for comparison formats that cannot contain them.
 func (r *Report) Say(say func(line string)) {
 	for i, n := range r.Notes {
 		if i == maxNotes {
@@ -121,7 +121,7 @@ func (r *Report) Text(l *term.Printer) error {
 	return l.Err
 }
 
-// style returns the style of a note; failures stand out.
+// style returns the style of a note. Failures are red.
 func style(k client.NoteKind) term.Style {
 	switch k {
 	case client.NoteTimeout, client.NoteDied, client.NoteUnsent, client.NoteRefused, client.NoteUnknown, client.NoteVersion:
@@ -130,10 +130,10 @@ func style(k client.NoteKind) term.Style {
 	return term.Dim
 }
 
-// Lost returns the requests that the live server did not answer, or was not asked,
-// with what is known of why. What ended the session is said once: of the requests that
-// waited then, else of the first that was not sent. Where nothing ended it, it had not
-// been opened.
+// Lost returns the requests that the live server did not answer or did not receive, each with
+// the reason if known. What ended the session is given as the reason once: for the requests
+// that waited then, or else for the first one that was not sent. If nothing ended the session,
+// it was never opened.
 func Lost(notes []client.Note) map[session.Ref]string {
 	lost := map[session.Ref]string{}
 	died := "the session was not opened"
@@ -159,13 +159,13 @@ func Lost(notes []client.Note) map[session.Ref]string {
 	return lost
 }
 
-// A Resent is a recorded request that was sent changed.
+// A Resent is a recorded request that was changed and sent.
 type Resent struct {
 	Call  session.Ref
 	Frame session.Ref // the request of the call that was changed
 	Sent  []byte
-	// Recorded and Now are the frames of the recorded response and of the live one, Then and
-	// Response their messages, nil where there is none.
+	// Recorded and Now are the frames of the recorded response and of the live one. Then and
+	// Response are their messages, nil for none.
 	Recorded, Now  session.Part
 	Then, Response []byte
 	In             string // the id of the recording with the live response, "" if it is not kept
@@ -201,7 +201,7 @@ func (x *Resent) JSON(w io.Writer) error {
 	return term.WriteJSON(w, jsonResent{V: 1, Type: "resent", Call: x.Call.Seq, Request: string(x.Sent), Recorded: text(x.Then), Response: text(x.Response)})
 }
 
-// Text prints the request, and the recorded response before the live one.
+// Text prints the request, the recorded response and the live response.
 func (x *Resent) Text(l *term.Printer) error {
 	l.Printf("%s\n\n", l.Paint(fmt.Sprintf("request #%d, changed", x.Frame.Seq), term.Bold))
 	message(l, x.Sent)

@@ -9,7 +9,7 @@ import (
 	"github.com/mcptap/mcptap/replay/client"
 )
 
-// TestEscaped checks that the texts of a server cannot move the cursor, in either form.
+// TestEscaped checks that texts of a server cannot move the cursor, in either format.
 func TestEscaped(t *testing.T) {
 	r := Report{Of: "notes"}
 	for range maxNotes + 2 {

@@ -30,7 +30,7 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// ErrNo is the error of a run with a negative answer, which was reported.
+// ErrNo is returned by a run with a negative result, which has been reported.
 var ErrNo = errors.New("the recordings differ")
 
 // A Run plays a recording to a server and compares the result.
@@ -38,12 +38,12 @@ type Run struct {
 	Differ load.Differ
 	Play   client.Options
 	Server endpoint.Server // without To, the server is a command
-	Edits  []Edit          // of the calls that were chosen
+	Edits  []Edit          // to the chosen calls
 	// Label is that of the new recording, "" for that of the old one.
 	Label, Version      string
 	Update, Yes, NoSave bool
 	Baselines           []string
-	NeverFail           bool   // whatever differs
+	NeverFail           bool   // differences are not failures
 	Format              string // of the report, "" for text
 
 	Dir     func() (string, error) // of the new recording
@@ -51,18 +51,18 @@ type Run struct {
 	Say     func(string)
 	Out     io.Writer
 	Printer func(io.Writer) *term.Printer
-	// Write writes the comparison after a head. Warn names what was given in vain.
+	// Write writes the comparison after a head. Warn warns about options that had no effect.
 	Write func(set *diffreport.Set, head func(*term.Printer) error) error
 	Warn  func(*diff.Options)
 
 	arg      string
 	from     *load.Recording
-	plan     *client.Plan // nil once it was played
+	plan     *client.Plan // nil once it has been played
 	requests int          // in the plan
 	old      []*diff.Session
 
 	// chosen are the calls to edit, and resent those that were sent, in order. inCall and
-	// inRequest are the places of the edits that calls and requests have.
+	// inRequest are the edited members that calls and requests have.
 	chosen            map[session.Ref]*report.Resent
 	resent            []*report.Resent
 	inCall, inRequest map[place]bool
@@ -72,8 +72,8 @@ type Run struct {
 	made  string // its path
 }
 
-// Do plays the recording that a name leads to, to a command or else to the URL of Server. It
-// returns [ErrNo] if the recordings differ, or part of the session was not played.
+// Do plays the named recording to a command or, if Server has a URL, to that URL. It returns
+// [ErrNo] if the recordings differ, or part of the session was not played.
 func (r *Run) Do(name string, command []string) error {
 	if len(r.Edits) > 0 {
 		r.chosen, r.Play.Edit = map[session.Ref]*report.Resent{}, r.edited
@@ -105,7 +105,7 @@ func (r *Run) read(name string) (err error) {
 	if r.from, err = r.Differ.Load(name); err != nil {
 		return err
 	}
-	ahead := load.FrameCache{From: r.from} // one read for many: to read one frame takes as long
+	ahead := load.FrameCache{From: r.from} // reading one frame takes as long as reading many
 	planner := client.NewPlanner(ahead.Get)
 	seen := planner.Add
 	if r.chosen != nil {
@@ -161,7 +161,7 @@ func (r *Run) perform(command []string) error {
 	rec.Close()
 	var none *client.ReachError
 	if errors.As(err, &none) {
-		// Of what was not played there is nothing to look at.
+		// Nothing was played, so the new recording is useless.
 		return errors.Join(r.unreached(none), store.Remove(r.made), broken)
 	}
 	if err != nil && r.NoSave {
@@ -174,14 +174,14 @@ func (r *Run) perform(command []string) error {
 func (r *Run) unreached(e *client.ReachError) error {
 	to := r.Server.To
 	if u, err := url.Parse(to); err == nil {
-		u.RawQuery, u.Fragment = "", "" // it may hold a key
+		u.RawQuery, u.Fragment = "", "" // they may contain a key
 		to = u.Redacted()
 	}
 	text := e.Error()
-	advice := "check that it is running, and its address"
+	advice := "check that it is running and that the address is correct"
 	switch {
 	case e.Status >= 300 && e.Status < 400 && e.Location != "":
-		advice = "it points to " + e.Location
+		advice = "it redirects to " + e.Location
 	case e.Status == 401 || e.Status == 403:
 		advice = "add a token with --header 'Authorization: Bearer …'"
 	case e.Status == 404 || e.Status == 405:
@@ -210,7 +210,7 @@ func (r *Run) header(command []string) tap.Header {
 	}
 }
 
-// overHTTP plays to a URL through a tap of its own.
+// overHTTP plays to a URL through a new tap.
 func (r *Run) overHTTP(cfg streamable.Config, rec *store.Recorder) error {
 	conn, closeTap, err := r.Server.Dial(cfg, rec, r.plan.SSE())
 	if err != nil {
@@ -231,10 +231,10 @@ func (r *Run) summary() *report.Report {
 	return s
 }
 
-// stderrLines is how many of the server's last lines on stderr are reported.
+// stderrLines is the number of last lines of the server's stderr that are reported.
 const stderrLines = 5
 
-// lastStderr returns the last lines of stderr in a recording, as far as it can be read.
+// lastStderr returns the last lines of stderr in the readable part of a recording.
 func lastStderr(path string) (last []string) {
 	rec, err := store.Open(path)
 	if err != nil {
@@ -251,11 +251,11 @@ func lastStderr(path string) (last []string) {
 	return last
 }
 
-// maxStderrLine limits what is reported of a line, in bytes.
+// maxStderrLine is the maximum number of bytes reported of a line.
 const maxStderrLine = 1000
 
-// head returns what prints the part of the report about the replay itself. Formats without a
-// place for it leave it to stderr.
+// head returns a function that prints the part of the report about the replay itself. For formats
+// that cannot contain it, head prints it to stderr and returns nil.
 func (r *Run) head() func(*term.Printer) error {
 	switch r.Format {
 	case "json":
@@ -277,13 +277,13 @@ func (r *Run) differs(set *diffreport.Set) bool {
 
 // report compares the two recordings and writes the report.
 func (r *Run) report(set *diffreport.Set) error {
-	r.Differ.Only = nil // the calls were chosen in the first one
+	r.Differ.Only = nil // it selected calls of the old recording
 	r.Differ.Opt.Lost = report.Lost(r.notes)
 	made, err := r.Differ.Load(r.made)
 	if err != nil {
 		return err
 	}
-	if r.NoSave { // its id will lead nowhere
+	if r.NoSave { // its id will not exist
 		made.Name = "replay of " + r.from.Name
 	}
 	bs, err := r.Differ.Sessions(made)
@@ -310,9 +310,9 @@ func (r *Run) report(set *diffreport.Set) error {
 	return nil
 }
 
-// cut reports whether the server exited before the session was complete, opened no
-// session, or spoke another revision than --revision. That is a failure whatever was
-// compared, because the other responses are unknown.
+// cut reports whether the server exited before the session was complete, opened no session, or
+// spoke a revision other than --revision. That is a failure whatever the comparison shows, because
+// the other responses are unknown.
 func (r *Run) cut() bool {
 	return slices.ContainsFunc(r.notes, func(n client.Note) bool {
 		return n.Kind == client.NoteDied || n.Kind == client.NoteUnsent || n.Kind == client.NoteVersion ||
@@ -331,15 +331,15 @@ func (r *Run) unanswered() bool {
 	return lost > 0 && lost >= r.requests
 }
 
-// update replaces the old recording by the new one, if the user confirms. A text file
-// keeps its format; a recording keeps its id and its label. A partial replay replaces
-// nothing: it would destroy most of a recording that cannot be made again.
+// update replaces the old recording with the new one, if the user confirms. A text file keeps its
+// format; a recording keeps its id and its label. A partial replay replaces nothing: it would
+// destroy most of a recording that cannot be repeated.
 func (r *Run) update() error {
 	if r.cut() || r.unanswered() {
 		r.Say("nothing was replaced: part of the session was not played, or the server sent no response")
 		return ErrNo
 	}
-	if !r.Yes && !r.Ask("Replace "+escape.String(r.from.Name)+" by the new recording?") {
+	if !r.Yes && !r.Ask("Replace "+escape.String(r.from.Name)+" with the new recording?") {
 		r.Say("nothing was replaced")
 		return ErrNo
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// An Edit is a --set: a value for one place of a request.
+// An Edit is a --set option: a value for one member of a request.
 type Edit struct {
 	path  jsonpath.Pattern
 	value json.RawMessage
 }
 
-// ParseEdits reads --set. What is not JSON is a text.
+// ParseEdits parses --set options. A value that is not JSON is a string.
 func ParseEdits(args []string) (edits []Edit, err error) {
 	for _, arg := range args {
 		path, value, ok := strings.Cut(arg, "=")
@@ -55,8 +55,8 @@ func ParseEdits(args []string) (edits []Edit, err error) {
 	return edits, nil
 }
 
-// edited makes of a request of the chosen calls the one to be sent. A value that another request
-// of its call has is not added to it.
+// edited applies the edits to a request of the chosen calls. It does not add a member that only
+// another request of the call has.
 func (r *Run) edited(call, message session.Ref, request []byte) []byte {
 	x := r.chosen[call]
 	if x == nil {
@@ -84,14 +84,14 @@ func (r *Run) edited(call, message session.Ref, request []byte) []byte {
 	return request
 }
 
-// A place is that of an edit, given by its index, in a call or a request.
+// A place is an edit, given by its index, in a call or a request.
 type place struct {
 	in   session.Ref
 	edit int
 }
 
-// choose notes the calls that are to be changed, their recorded responses, and which calls and
-// requests have the places of the edits.
+// choose records the calls to change, their recorded responses, and which calls and requests have
+// the members that are edited.
 func (r *Run) choose(e *session.Entry, marked bool) {
 	for i, p := range e.Parts {
 		if marked && p.Call != (session.Ref{}) && r.chosen[p.Call] == nil {
@@ -111,13 +111,13 @@ func (r *Run) choose(e *session.Entry, marked bool) {
 	}
 }
 
-// responds reports whether a message is a response. That of a call is the last one: the others are
-// input_required results and the creation of a task.
+// responds reports whether a message is a response. The last one is that of the call: earlier ones
+// are input_required results and the creation of a task.
 func responds(p *session.Part) bool {
 	return p.Role == session.RoleResponse || p.Role == session.RoleInterim
 }
 
-// find looks in the new recording for the responses to what was sent.
+// find finds the responses to the changed requests in the new recording.
 func (r *Run) find(made *load.Recording) error {
 	var tracker session.Tracker
 	at := map[session.Ref]*report.Resent{}
@@ -172,12 +172,12 @@ func (r *Run) writeResent() error {
 	return nil
 }
 
-// writeOne shows one of them, and reports whether the response is a success.
+// writeOne shows one response, and reports whether it is a success.
 func (r *Run) writeOne(x *report.Resent, made *load.Recording) (ok bool, err error) {
 	if !r.NoSave {
 		x.In = r.id
 	}
-	if x.Recorded.Message.Compare(x.Frame) < 0 { // it is that of an earlier request of the call
+	if x.Recorded.Message.Compare(x.Frame) < 0 { // it answers an earlier request of the call
 		x.Recorded = session.Part{}
 	}
 	if x.Then, err = payloadOf(r.from, x.Recorded); err != nil {
@@ -192,7 +192,7 @@ func (r *Run) writeOne(x *report.Resent, made *load.Recording) (ok bool, err err
 	return x.OK(), x.Text(r.Printer(r.Out))
 }
 
-// payloadOf loads a response, nil for none.
+// payloadOf loads a response. It returns nil if there is none.
 func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 	if p.Message == (session.Ref{}) {
 		return nil, nil
@@ -204,7 +204,7 @@ func payloadOf(from *load.Recording, p session.Part) ([]byte, error) {
 	return bytes.TrimSpace(jsonrpc.Payload(&f)), nil
 }
 
-// forget removes the new recording.
+// forget removes the new recording if it is not to be saved.
 func (r *Run) forget() error {
 	if !r.NoSave {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A number in a definition that is only spelled differently is reported as such.
+// A number in a definition that is only spelled differently is reported as respelled.
 func TestRespelledDefinition(t *testing.T) {
 	r, _ := compareScript(t, `
 		rev 2025-11-25
@@ -19,12 +19,12 @@ func TestRespelledDefinition(t *testing.T) {
 		a< {"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1}}}},{"name":"g"}]}
 		b< {"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1.0}}}},{"name":"g"}]}`, Options{})
 	if len(r.Differences) != 1 || r.Differences[0].Kind != Respelled || !strings.Contains(r.Differences[0].Path, "minimum") {
-		t.Errorf("told\n%s", told(r))
+		t.Errorf("got\n%s", reportLines(r))
 	}
 }
 
-// Of notes that are one more on a side, one is left, and it is the last.
-func TestNotesThatAreMoreOnOneSide(t *testing.T) {
+// If a side has one equal note more, the last one is unpaired.
+func TestSurplusNotes(t *testing.T) {
 	method := "notifications/message"
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
@@ -52,12 +52,12 @@ func TestNotesThatAreMoreOnOneSide(t *testing.T) {
 			}
 		}
 		if !same {
-			t.Errorf("%s | %s: %v are left", c.a, c.b, surplus(as, bs))
+			t.Errorf("%s | %s: unpaired %v", c.a, c.b, surplus(as, bs))
 		}
 	}
 }
 
-// A stream that is resumed and one that is opened are two things.
+// Resuming a stream and opening one are different kinds of exchanges.
 func TestStreamsThatAreResumed(t *testing.T) {
 	side := func(resumes bool, status int) []tap.Frame {
 		frames := exchanged(t, "2025-11-25")
@@ -74,13 +74,13 @@ func TestStreamsThatAreResumed(t *testing.T) {
 	for resumes, want := range map[bool]string{true: "the GET that resumes a stream", false: "the GET of a stream"} {
 		r := compare(t, side(resumes, 200), side(resumes, 404), Options{})
 		if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].What, want) {
-			t.Errorf("resumes %v: told\n%s", resumes, told(r))
+			t.Errorf("resumes %v: got\n%s", resumes, reportLines(r))
 		}
 	}
 }
 
-// That a server says that a subscription is over is chance where nothing is asked after
-// it, and else a difference; the numbers of the other session's frames do not matter.
+// Whether a server reports the end of a subscription depends on timing if no requests follow;
+// otherwise it is a difference. The frame numbers of the other session do not matter.
 func TestSubscriptionThatTheServerEnds(t *testing.T) {
 	const listen = `
 		rev 2026-07-28
@@ -99,8 +99,8 @@ func TestSubscriptionThatTheServerEnds(t *testing.T) {
 		}
 		web := (&carrier{header: [][2]string{{"Mcp-Method", "x"}}}).carry(play(t, 'a', lines))
 		r := compare(t, web, ended, Options{})
-		if got := !strings.Contains(told(r), "result has a response"); got != same {
-			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, told(r))
+		if got := !strings.Contains(reportLines(r), "result has a response"); got != same {
+			t.Errorf("then %q: no difference %v, want %v:\n%s", more, got, same, reportLines(r))
 		}
 	}
 }
@@ -114,12 +114,12 @@ func TestResponseThatWasNotAwaited(t *testing.T) {
 	}{{nil, Behaviour}, {map[session.Ref]string{}, Timing}} {
 		r, _ := compareScript(t, script, Options{Lost: c.lost})
 		if worst, any := r.Worst(); !any || worst != c.want {
-			t.Errorf("%v, %v, want %v:\n%s", worst, any, c.want, told(r))
+			t.Errorf("%v, %v, want %v:\n%s", worst, any, c.want, reportLines(r))
 		}
 	}
 }
 
-// An invalid multipleOf in a schema is compared, and not used as a divisor.
+// An invalid multipleOf in a schema is compared but not used as a divisor.
 func TestMultiples(t *testing.T) {
 	for _, c := range []struct {
 		a, b  string
@@ -133,18 +133,18 @@ func TestMultiples(t *testing.T) {
 		}
 		r, _ := compareScript(t, "\nrev 2025-11-25\n> tools/list\na< "+schema(c.a)+"\nb< "+schema(c.b), Options{})
 		if worst, any := r.Worst(); !any || worst != c.class {
-			t.Errorf("%s and %s: %v, %v\n%s", c.a, c.b, worst, any, told(r))
+			t.Errorf("%s and %s: %v, %v\n%s", c.a, c.b, worst, any, reportLines(r))
 		}
 	}
 }
 
-// What a client repeats of itself in each message counts where one side says it in
-// another way than at first, whichever side that is.
-func TestWhatAClientRepeatsOfItself(t *testing.T) {
+// What a client repeats about itself in each message is compared if it differs from its first value
+// in the session, on either side.
+func TestRepeatedClientInfo(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/clientInfo":{"name":"c","version":"%"}}`
 	for name, c := range map[string]struct {
 		a, b string
-		told bool
+		want bool
 	}{
 		"as at first on both sides": {"1", "1", false}, "otherwise in the first": {"2", "1", true}, "otherwise in the second": {"1", "2", true},
 	} {
@@ -153,13 +153,13 @@ func TestWhatAClientRepeatsOfItself(t *testing.T) {
 			text += side[0] + `> tools/call {"name":"f",` + strings.ReplaceAll(meta, "%", side[1]) + "}\n" + side[0] + "< {\"content\":[]}\n"
 		}
 		r, _ := compareScript(t, text, Options{})
-		if got := strings.Contains(told(r), "clientInfo"); got != c.told {
-			t.Errorf("%s: told %v\n%s", name, got, told(r))
+		if got := strings.Contains(reportLines(r), "clientInfo"); got != c.want {
+			t.Errorf("%s: got %v\n%s", name, got, reportLines(r))
 		}
 	}
 }
 
-// A choice among definitions is looked up on the side that leaves it.
+// The references of a choice are resolved in the schema that contains it.
 func TestChoicesAmongDefinitions(t *testing.T) {
 	const plain = `{"tools":[{"name":"f","inputSchema":{"type":"object","properties":{"x":{"type":"string","maxLength":5}},` +
 		`"$defs":{"s":{"type":"number"},"l":{"type":"boolean"}}}}]}`
@@ -173,15 +173,15 @@ func TestChoicesAmongDefinitions(t *testing.T) {
 	}{{plain, choice(wider), Behaviour}, {choice(wider), plain, Breaking}} {
 		r, _ := compareScript(t, "\nrev 2025-11-25\n> tools/list\na< "+c.a+"\nb< "+c.b, Options{})
 		if worst, any := r.Worst(); !any || worst != c.class {
-			t.Errorf("%v, %v, want %v\n%s", worst, any, c.class, told(r))
+			t.Errorf("%v, %v, want %v\n%s", worst, any, c.class, reportLines(r))
 		}
 	}
 }
 
-// News that only one era has come with what they say, on the side where they are. Those
-// of the older era are expected if the client of the newer one did not ask for them; those
-// of the newer era never are.
-func TestNewsOfOneEra(t *testing.T) {
+// A notification that is only in one era's session is reported with its content, on the side that
+// has it. If it is in the older era, it is expected unless the client of the newer era subscribed to
+// it; if it is in the newer era, it is never expected.
+func TestNotificationsOfOneEra(t *testing.T) {
 	const gone, come, unasked = "only in 2025-11-25", "only in 2026-07-28", "not asked for either"
 	lines, _ := parseTruth(`
 		arev 2025-11-25
