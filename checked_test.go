@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The example of a build step in testdata/checked passes, and fails when the server changes.
+// The example build step in testdata/checked passes, and fails when the server changes.
 func TestCheckedExample(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the build step is for a POSIX shell")

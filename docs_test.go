@@ -19,13 +19,12 @@ import (
 	"time"
 )
 
-// standing are the commands that run until they are signaled.
+// standing matches the commands that run until they are signaled.
 var standing = regexp.MustCompile(`^mcptap (web|http|mock .*--listen|stdio --(web|redact|otlp))\b`)
 
-// TestDocsCommands runs every command of the pages in docs, each page in a home of its
-// own that has what the pages speak of: recordings, exports, a server, a client's
-// configuration. docs/troubleshooting.md, which shows
-// what its commands print, has a test that holds it to that.
+// TestDocsCommands runs every command of the pages in docs, each page in its own home directory, which has
+// what the pages refer to: recordings, exports, a server, a client's configuration. For
+// docs/troubleshooting.md, which also shows the output of its commands, see TestTroubleshooting.
 func TestDocsCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the commands of the pages are for a POSIX shell")
@@ -56,12 +55,11 @@ func TestDocsCommands(t *testing.T) {
 		})
 	}
 	if total < 30 {
-		t.Errorf("only %d commands found: the pages are not read right", total)
+		t.Errorf("only %d commands found: the pages were not parsed correctly", total)
 	}
 }
 
-// commands returns the commands of a page: the lines of blocks of sh, and those
-// behind a $ in blocks of console.
+// commands returns the commands of a page: the lines of sh blocks, and those after a $ in console blocks.
 func commands(t *testing.T, page string) (all []string) {
 	t.Helper()
 	for _, block := range blocks(t, page, "sh") {
@@ -79,17 +77,17 @@ func commands(t *testing.T, page string) (all []string) {
 	return all
 }
 
-// A home is where a page is tried out.
+// A home is a directory in which the commands of a page are run.
 type home struct {
 	t    *testing.T
 	dir  string
 	env  []string
 	url  string            // a server over HTTP
-	stop func()            // ends what serve began last
-	real *strings.Replacer // what a page calls otherwise
+	stop func()            // ends what serve started last
+	real *strings.Replacer // replaces names used on a page
 }
 
-// at is the home in a directory.
+// at returns the home in a directory.
 func at(t *testing.T, bin, dir string) *home {
 	h := &home{t: t, dir: dir}
 	tools := filepath.Join(h.dir, "bin")
@@ -98,8 +96,7 @@ func at(t *testing.T, bin, dir string) *home {
 	return h
 }
 
-// makeHome makes what the pages speak of, with mcptap itself, and returns the
-// directory.
+// makeHome creates what the pages refer to, with mcptap itself, and returns the directory.
 func makeHome(t *testing.T, bin string) (dir string) {
 	t.Helper()
 	h := at(t, bin, t.TempDir())
@@ -125,7 +122,7 @@ func makeHome(t *testing.T, bin string) (dir string) {
 	return h.dir
 }
 
-// newHome is a copy of a home that was made, and a server.
+// newHome returns a copy of an existing home, and starts a server.
 func newHome(t *testing.T, bin, made string) *home {
 	t.Helper()
 	h := at(t, bin, t.TempDir())
@@ -136,7 +133,7 @@ func newHome(t *testing.T, bin, made string) *home {
 	return h
 }
 
-// must runs a line that makes what a page speaks of.
+// must runs a line that prepares what a page refers to.
 func (h *home) must(line string) {
 	h.t.Helper()
 	if out, err := h.command(h.t.Context(), line).CombinedOutput(); err != nil {
@@ -150,8 +147,7 @@ func (h *home) command(ctx context.Context, line string) *exec.Cmd {
 	return cmd
 }
 
-// serve runs a command that says its URL first, for as long as the test or until
-// it is signaled.
+// serve runs a command that first prints its URL, until the end of the test or until it is signaled.
 func (h *home) serve(line string) (url string) {
 	h.t.Helper()
 	cmd := h.command(context.Background(), "exec "+line)
@@ -174,7 +170,7 @@ func (h *home) serve(line string) (url string) {
 	return strings.TrimSpace(first)
 }
 
-// twoSessions makes the newest recording one of HTTP with two sessions.
+// twoSessions makes an HTTP recording with two sessions the newest.
 func (h *home) twoSessions() {
 	h.t.Helper()
 	url := h.serve("mcptap http " + h.url)
@@ -196,8 +192,7 @@ func (h *home) twoSessions() {
 	h.stop()
 }
 
-// run tries a command of a page. A difference that it finds is not a failure of its
-// own; a command that it does not know, or a flag, is.
+// run runs a command of a page. Reporting a difference is not a failure; an unknown command or flag is.
 func (h *home) run(line string) {
 	h.t.Helper()
 	line = h.real.Replace(line + " ")
@@ -213,30 +208,30 @@ func (h *home) run(line string) {
 	out, err := h.command(ctx, line).CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 && !strings.HasPrefix(line, "mcptap wrap") {
-		err = nil // a negative answer
+		err = nil // a negative result
 	}
 	if err != nil {
 		h.t.Errorf("%s\n%v\n%s", line, err, out)
 	}
 }
 
-// stand runs a command until it has said something, and ends it.
+// stand runs a command until it has printed something, and ends it.
 func (h *home) stand(ctx context.Context, line string) {
 	h.t.Helper()
 	cmd := h.command(ctx, "exec "+line)
-	in, err := cmd.StdinPipe() // a server's input stays open
+	in, err := cmd.StdinPipe() // a server's input must stay open
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer in.Close()
-	said := make(chan struct{}, 1)
+	printed := make(chan struct{}, 1)
 	var out bytes.Buffer
-	var mu sync.Mutex // stdout and stderr are copied by a goroutine each
+	var mu sync.Mutex // stdout and stderr are copied by separate goroutines
 	w := writer(func(p []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		select {
-		case said <- struct{}{}:
+		case printed <- struct{}{}:
 		default:
 		}
 		return out.Write(p)
@@ -246,14 +241,14 @@ func (h *home) stand(ctx context.Context, line string) {
 		h.t.Fatal(err)
 	}
 	select {
-	case <-said:
+	case <-printed:
 	case <-ctx.Done():
 	}
 	cmd.Process.Signal(syscall.SIGTERM)
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && (exit.ExitCode() == -1 || exit.ExitCode() == 128+int(syscall.SIGTERM) || exit.ExitCode() == 1) {
-		err = nil // by the signal, or with a verdict
+		err = nil // it ended by the signal, or with a result
 	}
 	if err != nil || ctx.Err() != nil {
 		h.t.Errorf("%s\n%v\n%s", line, err, &out)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// checkCalls finds uses of banned functions, which are written as package.Name
-// in a floor.
+// checkCalls finds uses of banned functions, which a floor lists as package.Name.
 func checkCalls(t *testing.T, file string, f *ast.File, fl floor) {
 	t.Helper()
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -13,8 +13,7 @@ import (
 
 const module = "github.com/mcptap/mcptap"
 
-// A floor says what one package may import. A package that is not listed may
-// not exist.
+// A floor lists what a package may import. Every package must be listed.
 type floor struct {
 	ours  []string // packages of this module
 	third []string // third-party modules, each with one door
@@ -22,9 +21,9 @@ type floor struct {
 }
 
 var (
-	noClock = "it is pure: time is handed in, so that every view can be tested from text"
+	noClock = "it is pure: times are arguments, so that every view can be tested from text"
 	noIO    = "it is pure: no I/O, so that recorder, command line, mock and viewer can share it"
-	noLocks = "it is pure: one goroutine, whoever calls decides"
+	noLocks = "it is pure: single goroutine; callers synchronize"
 	pure    = map[string]string{"os": noIO, "net": noIO, "net/http": noIO, "sync": noLocks, "time.Now": noClock, "time.Since": noClock, "time.Sleep": noClock}
 )
 
@@ -41,10 +40,10 @@ var floors = map[string]floor{
 		ours:  []string{"internal/bounded", "tap", "tap/jsonrpc"},
 		never: pure,
 	},
-	// What makes recorded text safe to print. One package, so that terminal, text
-	// files and viewer escape the same characters.
+	// Makes recorded text safe to print. There is one package, so that terminal, text files and viewer
+	// escape the same characters.
 	"internal/term/escape": {never: pure},
-	// Errors with advice for the user, which every command prints in the same way.
+	// Errors with hints, which every command prints in the same way.
 	"internal/hint": {never: pure},
 	// Everything printed for a terminal.
 	"internal/term": {
@@ -53,7 +52,7 @@ var floors = map[string]floor{
 		third: []string{"golang.org/x/term", "github.com/mattn/go-runewidth"},
 		never: map[string]string{"net/http": "it prints for a terminal"},
 	},
-	// The formats of text, each read and written by the same package.
+	// The text formats, each read and written by the same package.
 	"tap/text": {
 		ours:  []string{"internal/term/escape", "tap"},
 		third: []string{"golang.org/x/tools/txtar"},
@@ -74,35 +73,34 @@ var floors = map[string]floor{
 		never: map[string]string{
 			"net/http": "this is the transport over pipes",
 			"net":      "this is the transport over pipes",
-			"os/exec":  "it copies between pipes by itself, and looks commands up other than execvp does",
+			"os/exec":  "it copies between pipes itself, and looks up commands differently from execvp",
 		},
 	},
 	"tap/streamable": {
 		ours: []string{"tap"},
-		// One door for each content coding that is decoded for the recording, and gjson
-		// for the document in which --rewrite-auth changes a member.
+		// One door for each content coding that is decoded for the recording, and gjson for the document in
+		// which --rewrite-auth changes a member.
 		third: []string{
 			"github.com/klauspost/compress/flate", "github.com/klauspost/compress/gzip",
 			"github.com/klauspost/compress/zlib", "github.com/klauspost/compress/zstd",
 			"github.com/andybalholm/brotli", "github.com/tidwall/gjson",
 		},
 		never: map[string]string{
-			"net/http": "it is a tap of connections: whatever reads HTTP and writes it again changes it",
-			"os/exec":  "it stands between connections",
+			"net/http": "it is a tap of connections: reading and rewriting HTTP would change it",
+			"os/exec":  "it sits between connections",
 		},
 	},
-	// Conversations of raw bytes, for the tests of everything that an HTTP tap's
-	// recording goes through.
+	// Raw conversations, for the tests of everything that handles an HTTP tap's recording.
 	"internal/rawtalk": {},
 	// How much of a long test runs.
 	"internal/longtest": {},
-	// What is remembered of a recording, and no more.
+	// Bounded state about a recording.
 	"internal/bounded": {never: pure},
 	"store": {
 		ours: []string{"tap", "tap/session"},
-		// S2 is the store's second door: segments are compressed, because the
-		// disk is what holds a recording tap back. Of zstd and S2 from the same
-		// module S2 was three times as fast on JSON-RPC, at twice the size.
+		// S2 is the store's second door: segments are compressed, because the disk is the bottleneck of a
+		// recording tap. S2 was three times as fast on JSON-RPC as zstd from the same module, at twice the
+		// size.
 		third: []string{"go.etcd.io/bbolt", "github.com/klauspost/compress/s2"},
 		never: map[string]string{
 			"net/http": "recordings are files",
@@ -115,7 +113,7 @@ var floors = map[string]floor{
 	},
 	"replay/client": {
 		ours: []string{"tap", "tap/jsonrpc", "tap/session", "tap/stdio", "replay"},
-		// One file speaks WebSocket.
+		// One file uses WebSocket.
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
 			"os/exec": "package tap/stdio starts servers, as execvp finds them",
@@ -134,18 +132,18 @@ var floors = map[string]floor{
 		third: []string{"github.com/tidwall/gjson"},
 		never: pure,
 	},
-	// The one dialect of paths that a person writes.
+	// The one dialect of paths that users write.
 	"internal/jsonpath": {
 		ours: []string{"internal/jsontree"},
-		// It puts a value into a text and leaves the rest as it is, and asks whether there is one.
+		// It inserts a value into a text and keeps the rest, and tests whether a value exists.
 		third: []string{"github.com/tidwall/gjson", "github.com/tidwall/sjson"},
 		never: pure,
 	},
 	"check": {
 		ours: []string{"tap", "tap/filter", "tap/jsonrpc", "tap/session", "internal/bounded", "internal/jsontree", "internal/term/escape", "diff", "redact"},
-		// A validator that names the place and the kind of each error.
+		// A validator that reports the place and the kind of each error.
 		third: []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/text"},
-		never: without(pure, "sync"), // the list of rules is made once, when it is needed
+		never: without(pure, "sync"), // the list of rules is built once, on first use
 	},
 	// It reads what package check judges.
 	"check/load": {
@@ -182,7 +180,7 @@ var floors = map[string]floor{
 		ours:  []string{"tap", "tap/jsonrpc", "tap/session", "replay", "replay/client"},
 		third: []string{"github.com/gorilla/websocket"},
 		never: map[string]string{
-			"os/exec": "it is the server: whoever wants one starts it",
+			"os/exec": "it is the server: its caller starts processes",
 		},
 	},
 	// The only package that opens the recordings that a user names. It is above the store and
@@ -194,7 +192,7 @@ var floors = map[string]floor{
 			"os/exec":  "recordings are files",
 		},
 	},
-	// Frames and calls as lines, for a person and for a program.
+	// Frames and calls as lines, as text and as JSON.
 	"internal/listing": {
 		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "recording", "store", "tap", "tap/filter", "tap/jsonrpc", "tap/session", "tap/text", "tap/view"},
 		third: []string{"github.com/tidwall/pretty"},
@@ -210,7 +208,7 @@ var floors = map[string]floor{
 			"os/exec":  "it measures recordings",
 		},
 	},
-	"internal/labels": {never: without(pure, "sync")}, // the table of launchers is made once
+	"internal/labels": {never: without(pure, "sync")}, // the table of launchers is built once
 	"mock/report": {
 		ours: []string{"internal/junit", "internal/term", "internal/term/escape", "mock", "replay", "tap/text"},
 		never: map[string]string{
@@ -221,7 +219,7 @@ var floors = map[string]floor{
 	"internal/prune": {
 		ours: []string{"internal/listing", "internal/term", "internal/term/escape", "store", "tap/text", "tap/view"},
 		never: map[string]string{
-			"net/http": "it chooses among recordings",
+			"net/http": "it selects recordings",
 			"os/exec":  "it chooses among recordings",
 		},
 	},
@@ -234,10 +232,10 @@ var floors = map[string]floor{
 	},
 	// Atomic replacement of files, for recordings and reports.
 	"internal/wholefile": {never: map[string]string{"net/http": "it writes files", "os/exec": "it writes files"}},
-	// For tests in Go. It is not part of the program, so package testing is not either.
+	// For tests in Go. It is not part of the program, so neither is package testing.
 	"mock/mocktest": {ours: []string{"internal/term/escape", "replay", "mock", "recording"}},
 	"demo": {
-		// The demo's server and client are what users have: the official SDK.
+		// The demo's server and client use what users use: the official SDK.
 		third: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"web": {
@@ -256,7 +254,7 @@ var floors = map[string]floor{
 	"export/otlp": {
 		ours: []string{"export", "internal/term/escape"},
 		never: map[string]string{
-			"os":      "spans come from whoever reads a recording",
+			"os":      "spans come from the reader of a recording",
 			"os/exec": "it sends spans",
 		},
 	},
@@ -268,25 +266,25 @@ var floors = map[string]floor{
 		ours:  []string{"check", "internal/term/escape", "tap", "tap/jsonrpc", "tap/session", "tap/view"},
 		never: pure,
 	},
-	// The locks that a tap's goroutines need around it.
+	// Adds the locks that a tap's goroutines need.
 	"redact/record": {
 		ours: []string{"tap", "redact"},
 		never: map[string]string{
-			"os":       "what goes to the disk goes through the recorder behind it",
+			"os":       "the recorder behind it writes to the disk",
 			"net/http": "it sees frames",
 		},
 	},
-	// It reads and writes files of the clients, and starts nothing.
+	// It reads and writes client configuration files, and starts nothing.
 	"wrap": {
-		// Parsers that know where each value is.
+		// Parsers that report the position of each value.
 		third: []string{"github.com/tailscale/hujson", "github.com/pelletier/go-toml/v2"},
 		never: map[string]string{
 			"net/http": "it edits files",
 			"os/exec":  "it edits files",
-			"time":     "what it writes depends on the file alone",
+			"time":     "its output depends only on the file",
 		},
 	},
-	// What a person types about HTTP, and the connection to a server at a URL.
+	// User input about HTTP, and the connection to a server at a URL.
 	"internal/endpoint": {
 		ours:  []string{"internal/hint", "internal/term", "internal/term/escape", "redact/record", "replay/client", "tap", "tap/streamable"},
 		never: map[string]string{"os/exec": "a server that is a command has no URL"},
@@ -303,7 +301,7 @@ var floors = map[string]floor{
 		ours:  []string{"internal/settings", "internal/term", "internal/term/escape", "internal/wholefile", "store", "tap", "tap/text", "tap/view", "wrap", "wrap/config"},
 		never: map[string]string{"net/http": "it checks this machine"},
 	},
-	// Frames or calls of recordings, also of several while they are made.
+	// Frames or calls of recordings, including several live ones.
 	"internal/show": {
 		ours: []string{"check", "check/load", "internal/hint", "internal/listing", "internal/term", "recording", "store", "tap", "tap/filter", "tap/session", "tap/view"},
 		never: map[string]string{
@@ -311,7 +309,7 @@ var floors = map[string]floor{
 			"os/exec":  "recordings are files",
 		},
 	},
-	// Processes that read a recording, so that what they do cannot slow down the tap.
+	// Processes that read a recording, so that they cannot slow down the tap.
 	"internal/beside": {
 		ours:  []string{"export", "export/otlp", "store"},
 		never: map[string]string{"net": "package otlp sends"},
@@ -323,7 +321,7 @@ var floors = map[string]floor{
 			"os/exec":  "it edits files",
 		},
 	},
-	// A replay from the recording that a person names to the report.
+	// A replay, from the recording argument to the report.
 	"replay/run": {
 		ours: []string{
 			"diff", "diff/load", "diff/report", "internal/endpoint", "internal/hint", "internal/jsonpath", "internal/term", "internal/term/escape",
@@ -341,7 +339,7 @@ var floors = map[string]floor{
 			"os/exec":  "recordings are files",
 		},
 	},
-	// It is above the viewer, whose page a bundle holds.
+	// It is above the viewer, whose page is part of a bundle.
 	"bundle/file": {
 		ours: []string{"bundle", "recording", "redact", "redact/file", "store", "web"},
 		never: map[string]string{
@@ -373,15 +371,14 @@ var floors = map[string]floor{
 	"bench": {ours: []string{"tap", "store"}},
 }
 
-// without returns bans without that of one package.
+// without returns bans without the one for a package.
 func without(bans map[string]string, name string) map[string]string {
 	rest := maps.Clone(bans)
 	delete(rest, name)
 	return rest
 }
 
-// stdioWindows is what Windows needs: there the standard library's way to start
-// a process is the only one that pipes can be given to.
+// stdioWindows is what Windows needs: there only the standard library can start a process with pipes.
 var stdioWindows = map[string]bool{"os/exec": true}
 
 func TestEveryPackageKeepsToItsFloor(t *testing.T) {
@@ -389,7 +386,7 @@ func TestEveryPackageKeepsToItsFloor(t *testing.T) {
 	eachGoFile(t, func(dir, file string) {
 		fl, ok := floors[dir]
 		if !ok {
-			t.Errorf("%s: package %s has no floor: say in floors_test.go what it may import, and why", file, dir)
+			t.Errorf("%s: package %s has no floor: list in floors_test.go what it may import, and why", file, dir)
 			return
 		}
 		seen[dir] = true
@@ -402,7 +399,7 @@ func TestEveryPackageKeepsToItsFloor(t *testing.T) {
 	}
 }
 
-// eachGoFile calls fn for each file of this module that is built into it.
+// eachGoFile calls fn for each file of this module that is part of its build.
 func eachGoFile(t *testing.T, fn func(dir, file string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -443,13 +440,13 @@ func checkFile(t *testing.T, dir, file string, fl floor) {
 		case isOurs && !oneOf(ours, fl.ours, false):
 			t.Errorf("%s imports %s: package %s may import %v", file, path, dir, fl.ours)
 		case !isOurs && strings.Contains(first, ".") && !oneOf(path, fl.third, true):
-			t.Errorf("%s imports %s: the third-party doors of %s are %v", file, path, dir, fl.third)
+			t.Errorf("%s imports %s: %s may import only the third-party modules %v", file, path, dir, fl.third)
 		}
 	}
 	checkCalls(t, file, f, fl)
 }
 
-// portable reports whether the file is built where there is no fork.
+// portable reports whether the file is built for systems without fork.
 func portable(file string) bool {
 	return strings.HasSuffix(file, "_windows.go") || strings.HasSuffix(file, "_portable.go")
 }

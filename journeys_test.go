@@ -15,12 +15,12 @@ import (
 
 // A journey is a reported problem, and the commands that find its cause.
 type journey struct {
-	name string
-	told string // you have just been told that …
+	name    string
+	problem string // the reported problem: you have just been told that …
 	// recordings are files in testdata, imported in order.
 	recordings []string
-	// commands lead to the cause, at most limit of them. The screen after the last must
-	// have each of the causes, at every width.
+	// commands lead to the cause, in at most limit steps. After the last one, the screen must show each of
+	// the causes, at every width.
 	commands []string
 	limit    int
 	causes   []string
@@ -28,33 +28,33 @@ type journey struct {
 
 var journeys = []journey{
 	{
-		name: "hang", told: "the client waits for a tool and never goes on",
+		name: "hang", problem: "the client waits for a tool and never goes on",
 		recordings: []string{"journeys/hang.txtar"},
 		commands:   []string{"mcptap show @last is:pending"}, limit: 2,
 		causes: []string{"export_table", `{"table":"mov`, "unanswered: #13 export_table (", "waiting for lock on table movements"},
 	},
 	{
-		name: "failed-tool", told: "the agent says that a tool failed",
+		name: "failed-tool", problem: "the agent says that a tool failed",
 		recordings: []string{"sessions/demo-2025-11-25.ndjson"},
 		commands:   []string{"mcptap show @last is:error"}, limit: 1,
 		causes: []string{"forecast", "no station in", "unknown tool"},
 	},
 	{
-		name: "wrong-arguments", told: "the forecast for Bergen came back for another city",
+		name: "wrong-arguments", problem: "the forecast for Bergen came back for another city",
 		recordings: []string{"journeys/arguments.txtar"},
 		commands:   []string{"mcptap show @last --calls tool:forecast", "mcptap show @last 8"}, limit: 2,
 		causes: []string{"Bergen, Norw", `"state": "NY"`, "Bergen, New York: 21 °C"},
 	},
 	{
-		name: "new-version", told: "the client fails since the server was updated",
+		name: "new-version", problem: "the client fails since the server was updated",
 		recordings: []string{"journeys/version-1.txtar", "journeys/version-2.txtar"},
 		commands:   []string{"mcptap diff before @last"}, limit: 2,
 		causes: []string{"$.result.tools", "country", "required", "breaking"},
 	},
 }
 
-// TestJourneys follows each journey in a terminal of 80, 120 and 200 columns. What the
-// terminal shows is in testdata/journeys; `go test . -update` rewrites it.
+// TestJourneys follows each journey in a terminal of 80, 120 and 200 columns. The screens are in
+// testdata/journeys; `go test . -update` rewrites them.
 func TestJourneys(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("SKIPPED: the journeys need tmux")
@@ -75,7 +75,7 @@ func TestJourneys(t *testing.T) {
 			}
 		}
 		var page strings.Builder
-		fmt.Fprintf(&page, "You have just been told that %s.\n", j.told)
+		fmt.Fprintf(&page, "You have just been told that %s.\n", j.problem)
 		for _, width := range []int{80, 120, 200} {
 			screen := terminalScreen(t, env, width, j.commands)
 			fmt.Fprintf(&page, "\n== %d columns\n%s", width, screen)
@@ -92,7 +92,7 @@ func TestJourneys(t *testing.T) {
 			}
 		}
 		if want, err := os.ReadFile(name); err != nil || string(want) != page.String() {
-			t.Errorf("%s is not what the terminal shows now (%v); `go test . -update` rewrites it:\n%s", name, err, page.String())
+			t.Errorf("%s does not match the terminal (%v); rewrite it with `go test . -update`:\n%s", name, err, page.String())
 		}
 	}
 }
@@ -140,8 +140,8 @@ func terminalScreen(t *testing.T, env []string, width int, commands []string) st
 	}
 }
 
-// A hanging call of a session that is still running takes one command: the newest live
-// recording, what waits in it, and what the server wrote to stderr last.
+// A hanging call of a session that is still running takes one command, which shows the newest live
+// recording, what is waiting in it, and the server's last lines on stderr.
 func TestJourneyLive(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the server is a shell script")

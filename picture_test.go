@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the picture in docs")
 
-// TestPicture holds the README's picture against what the program prints for
-// the recording in testdata/sessions.
+// TestPicture compares the README's picture with what the program prints for the recording in
+// testdata/sessions.
 func TestPicture(t *testing.T) {
 	dir, mcptap := t.TempDir(), filepath.Join(t.TempDir(), "mcptap")
 	build(t, mcptap)
@@ -31,7 +31,7 @@ func TestPicture(t *testing.T) {
 	}
 	run("import", "testdata/sessions/demo-2025-11-25.ndjson")
 	rows := strings.SplitAfter(string(run("show", "@last", "--color", "always")), "\n")
-	const first, last = 40, 65 // errors, progress, calls answered out of order, a cancellation
+	const first, last = 40, 65 // errors, progress, responses out of order, a cancellation
 	got := picture("$ mcptap show @last\n" + rows[0] + strings.Join(rows[first:last], ""))
 	const page = "docs/show.svg"
 	if *update {
@@ -44,20 +44,20 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program prints now; `go test . -update` redraws it", page)
+		t.Errorf("%s does not match the program's output; redraw it with `go test . -update`", page)
 	}
 }
 
 // sgr is a change of colour.
 var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
 
-// colours are the terminal's, on the picture's dark ground.
+// colours are the terminal's colours, on the picture's dark background.
 var colours = map[string]string{
 	"1": "#f0f0f0", "2": "#8b949e", "31": "#ff7b72", "1;31": "#ff7b72", "32": "#7ee787",
 	"36": "#79c0ff", "1;36": "#79c0ff", "35": "#d2a8ff",
 }
 
-// picture draws what a terminal shows as SVG.
+// picture draws a terminal's screen as SVG.
 func picture(text string) []byte {
 	const line, column, margin = 18, 8, 16
 	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

@@ -32,8 +32,8 @@ func blocks(t *testing.T, page, language string) []string {
 	return out
 }
 
-// TestReadmeCommands runs every command of the README in the order in which a
-// reader would, with an empty home and an empty data directory.
+// TestReadmeCommands runs every command of the README in order, with an empty home and an empty data
+// directory.
 func TestReadmeCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the README's commands are for a POSIX shell")
@@ -45,10 +45,10 @@ func TestReadmeCommands(t *testing.T) {
 		for line := range strings.Lines(block) {
 			line = strings.TrimSpace(line)
 			switch {
-			case line == "go test ./...": // that is this very run
+			case line == "go test ./...": // that is this run
 			case strings.Contains(line, "go install"):
 				_, pkg, _ := strings.Cut(line, "go install")
-				line = "go vet" + pkg // there is such a package
+				line = "go vet" + pkg // the package exists
 				fallthrough
 			default:
 				commands++
@@ -57,7 +57,7 @@ func TestReadmeCommands(t *testing.T) {
 		}
 	}
 	if commands < 10 {
-		t.Errorf("only %d commands found: the README is not read right", commands)
+		t.Errorf("only %d commands found: the README was not parsed correctly", commands)
 	}
 }
 
@@ -68,8 +68,8 @@ func build(t *testing.T, to string) {
 	}
 }
 
-// runLine runs a command that must succeed and print something, in the module's
-// root if it is one of Go's, else in home.
+// runLine runs a command that must succeed and print something, in the module's root if it is a go command,
+// and otherwise in home.
 func runLine(t *testing.T, line, home, bin string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-ec", line)
@@ -92,8 +92,8 @@ func runLine(t *testing.T, line, home, bin string) {
 	}
 }
 
-// TestReadmeConfiguration runs what readers of the README put into their
-// client's configuration, with the demo's server in the place of the example's.
+// TestReadmeConfiguration runs the client configuration shown in the README, with the demo's server in place
+// of the example's.
 func TestReadmeConfiguration(t *testing.T) {
 	mcptap := filepath.Join(t.TempDir(), "mcptap")
 	build(t, mcptap)
@@ -125,7 +125,7 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// firstAnswer sends a server a ping, and returns the line that it answers.
+// firstAnswer sends a server a ping, and returns the line of its response.
 func firstAnswer(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -142,7 +142,7 @@ func firstAnswer(t *testing.T, cmd *exec.Cmd) string {
 	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":7,"method":"ping"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(out).ReadString('\n') // a server may leave at the end of its input without answering
+	line, err := bufio.NewReader(out).ReadString('\n') // a server may exit at the end of its input without responding
 	if err != nil {
 		t.Error(err)
 	}
@@ -156,7 +156,7 @@ func firstAnswer(t *testing.T, cmd *exec.Cmd) string {
 // links finds the relative links and pictures of a page.
 var links = regexp.MustCompile(`\]\(([^)#:][^):]*)\)`)
 
-// TestArchitectureNamesWhatIsThere: a path in the page on the architecture exists.
+// TestArchitectureNamesWhatIsThere checks that the paths in docs/architecture.md exist.
 func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	b, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
@@ -169,7 +169,7 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 		}
 	}
 	if len(named) < 15 {
-		t.Errorf("only %d paths found: the page is not read right", len(named))
+		t.Errorf("only %d paths found: the page was not parsed correctly", len(named))
 	}
 }
 

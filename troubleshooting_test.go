@@ -15,16 +15,14 @@ import (
 const troubleshooting = "docs/troubleshooting.md"
 
 var (
-	// recorded finds the recordings that a page is about: the newest from there
-	// on, or one next to it.
+	// recorded matches the recordings that a page uses: the newest from there on, or another one.
 	recorded = regexp.MustCompile(`^<!-- (@last is|also) (\S+) -->$`)
-	// headings finds the titles of a page, and anchors the links to them.
+	// headings matches the titles of a page, and anchors the links to them.
 	headings = regexp.MustCompile(`(?m)^##+ (.*)$`)
 	anchors  = regexp.MustCompile(`\]\(#([^)]+)\)`)
 )
 
-// A session is a terminal: what is typed into it is run, and what it prints
-// stands below.
+// A session is a terminal, with the commands typed and their output.
 type session struct {
 	t    *testing.T
 	bin  string
@@ -33,7 +31,7 @@ type session struct {
 	n    int    // commands
 }
 
-// record makes a recording of a transcript the newest.
+// record imports a transcript as the newest recording.
 func (s *session) record(file string, newest bool) {
 	s.t.Helper()
 	if newest {
@@ -58,7 +56,7 @@ func (s *session) run(line string) string {
 	return string(out)
 }
 
-// page runs the commands of a page and returns it with what they print now.
+// page runs the commands of a page and returns the page with their current output.
 func (s *session) page(page string) string {
 	var out strings.Builder
 	inBlock := false
@@ -81,7 +79,7 @@ func (s *session) page(page string) string {
 	return out.String()
 }
 
-// What the page on troubleshooting says that commands print is what they print.
+// The output shown on the troubleshooting page is what the commands print.
 func TestTroubleshooting(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: the page's commands are for a POSIX shell")
@@ -98,7 +96,7 @@ func TestTroubleshooting(t *testing.T) {
 	}
 	got := []byte(s.page(string(want)))
 	if s.n < 12 {
-		t.Errorf("only %d commands found: the page is not read right", s.n)
+		t.Errorf("only %d commands found: the page was not parsed correctly", s.n)
 	}
 	if *update {
 		if err := os.WriteFile(troubleshooting, got, 0o644); err != nil {
@@ -107,11 +105,11 @@ func TestTroubleshooting(t *testing.T) {
 		return
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the program prints now; `go test . -update` rewrites it:\n%s", troubleshooting, got)
+		t.Errorf("%s does not match the program's output; rewrite it with `go test . -update`:\n%s", troubleshooting, got)
 	}
 }
 
-// Its links lead somewhere, and the README's leads to it.
+// The page's links resolve, and the README links to it.
 func TestTroubleshootingLinks(t *testing.T) {
 	page, err := os.ReadFile(troubleshooting)
 	if err != nil {

@@ -1,12 +1,12 @@
 # What .ci/run and .ci/full share: steps, tools and tests. Both source it.
-# Each step runs in a subshell in the root of the repository; one that fails does
-# not keep the others from running.
+# Each step runs in a subshell in the root of the repository. A failed step does not
+# stop the others.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
 export CI=${CI:-true} # tests that lack a peer fail instead of being skipped
-export GOFLAGS=${GOFLAGS:--buildvcs=false -trimpath} # a new directory finds what others have compiled
+export GOFLAGS=${GOFLAGS:--buildvcs=false -trimpath} # the build cache works for any directory
 export npm_config_update_notifier=false
 
 work=$(mktemp -d)
@@ -27,22 +27,23 @@ step() { # TITLE COMMAND...: prints the title, runs the command, prints its dura
   printf '%s\n' "$line" >>"$work/steps"
 }
 
-# needed is a step without which the others make no sense.
+# needed runs a step that the others depend on.
 needed() { # TITLE COMMAND...
   step "$@"
   [ ! -s "$work/wrong" ] || exit 1
 }
 
-# beside runs a step beside those that follow, until gather, which prints its output.
-beside() { # TITLE COMMAND...
-  (step "$@") >"$work/beside" 2>&1 &
-  beside=$! beside_title=$1
+# background runs a step in parallel with those that follow, until gather, which prints its
+# output.
+background() { # TITLE COMMAND...
+  (step "$@") >"$work/background" 2>&1 &
+  background=$! background_title=$1
 }
 
 gather() {
-  # A step that fails says so itself; this is for one that was killed.
-  wait "$beside" || printf '%s, ended with status %d\n' "$beside_title" $? >>"$work/wrong"
-  cat "$work/beside"
+  # A failed step has reported that itself; this is for one that was killed.
+  wait "$background" || printf '%s, ended with status %d\n' "$background_title" $? >>"$work/wrong"
+  cat "$work/background"
 }
 
 finish() {
@@ -67,16 +68,16 @@ finish() {
 }
 trap finish EXIT
 
-# unchecked says here and at the end what could not be checked.
+# unchecked reports, immediately and in the summary, what could not be checked.
 unchecked() { # WHAT
   printf '\n*** %s ***\n' "$1"
   printf '*** %s ***\n' "$1" >>"$work/unchecked"
 }
 
-# Every module of the repository, this one first.
+# Prints the directory of every module of the repository, the main one first.
 modules() { find . -name node_modules -prune -o -name go.mod -printf '%h\n' | sort; }
 
-# The packages of the module in the working directory.
+# Prints the packages of the module in the working directory.
 packages() { go list ./... | { grep -v /node_modules/ || true; }; }
 
 in_each_module() { # COMMAND...
@@ -108,7 +109,7 @@ install_npm_packages() {
   local lock
   for lock in $(find . -name node_modules -prune -o -name package-lock.json -print); do
     if grep -q '"resolved"' "$lock"; then
-      printf '%s names the registry that it was made with; make it with omit-lockfile-registry-resolved=true\n' "$lock"
+      printf '%s names a registry; create it with omit-lockfile-registry-resolved=true\n' "$lock"
       return 1
     fi
     (cd "$(dirname "$lock")" && npm ci --ignore-scripts --no-audit --no-fund --prefer-offline)
@@ -126,7 +127,7 @@ formatting() {
 
 vet() { go vet "$@" $(packages); }
 
-# Tools are built outside of any module, so that none of ours depends on them.
+# Tools are built outside any module, so that none of ours depends on them.
 tool() { # PACKAGE@VERSION
   (cd "$work" && GOBIN=$work/bin go install "$1")
 }
@@ -138,8 +139,8 @@ static_check() { # . or in_each_module, FLAGS
 
 run_staticcheck() { "$work/bin/staticcheck" "$@" $(packages); }
 
-# The counts come from what go test itself reports; pipefail keeps its status.
-# Vet has a step of its own; no result comes from the cache.
+# The counts come from go test itself; pipefail keeps its status. Vet is a separate step,
+# and results are not cached.
 test_here() { # GO TEST ARGUMENTS...
   go test -json -vet=off -count=1 "$@" | "$work/bin/tally" "$work"
 }
@@ -150,9 +151,9 @@ test_module() { # DIRECTORY GO TEST ARGUMENTS...
   test_here -timeout 30m "$@" $(packages)
 }
 
-# The program for Windows, and for macOS the packages that have files of their own
-# for it: all of the program would take another minute. Nothing runs of it, so it
-# is compiled the quick way.
+# Builds the program for Windows, and for macOS only the packages with files specific to
+# it: the whole program would take another minute. The result is not run, so it is
+# compiled without optimization.
 other_systems() {
   local quick=(-gcflags='all=-N -l -dwarf=false' -ldflags='-s -w')
   export CGO_ENABLED=0

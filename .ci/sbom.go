@@ -77,7 +77,7 @@ func describe(kind string, m *debug.Module) component {
 	purl := "pkg:golang/" + m.Path + "@" + m.Version
 	c := component{Type: kind, Ref: purl, Name: m.Path, Version: m.Version, PURL: purl}
 	if m.Sum != "" {
-		c.Properties = []property{{"golang:sum", m.Sum}} // of its tree, as in go.sum
+		c.Properties = []property{{"golang:sum", m.Sum}} // of the module's files, as in go.sum
 	}
 	return c
 }

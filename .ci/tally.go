@@ -1,16 +1,16 @@
 //go:build ignore
 
-// Tally reads `go test -json` on its stdin, prints what a person wants to see of it
-// (the line of each package, the output of tests that failed or were skipped), and
-// appends to three files in the directory that it is given:
+// Tally reads `go test -json` on stdin, prints the line of each package and the output of
+// tests that failed or were skipped, and appends to three files in the directory given as
+// its argument:
 //
 //	counts   "passed failed skipped"
 //	failed   a line for each test that failed: package and name
 //	sampled  a line for each test that ran only a sample, or was left to .ci/full
 //
-// A test that has begun and not ended has failed, as has a package that failed
-// without a failed test. Where a test was skipped for any other reason than its
-// length, tally exits with status 1.
+// A test that started but did not end counts as failed, and so does a package that failed
+// without a failed test. Tally exits with status 1 if a test was skipped for a reason other
+// than its length.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 		switch {
 		case len(line) == 0:
 		case json.Unmarshal(line, &e) != nil:
-			fmt.Print(string(line)) // go itself complains
+			fmt.Print(string(line)) // an error of the go command
 		default:
 			t.add(e)
 		}
@@ -67,7 +67,7 @@ func main() {
 	}
 	fmt.Printf("tests: pass %d, fail %d, skip %d\n", t.pass, t.fail, t.skip)
 	if t.skip > 0 {
-		fmt.Fprintln(os.Stderr, "tally: this check skips nothing: install what the tests above miss")
+		fmt.Fprintln(os.Stderr, "tally: no test may be skipped here: install what the tests above need")
 		os.Exit(1)
 	}
 }

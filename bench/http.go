@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// overHTTP returns the run of a load: it starts the server, if the variant needs one, and the
-// variant, and sends the load.
+// overHTTP returns a runner that starts the server, if the variant needs one, and the variant,
+// and sends the load.
 func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error)) runner {
 	return func(b *bench, v variant, l load) (res result, err error) {
 		var line string
@@ -40,8 +40,8 @@ func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error
 		}
 		var cuts *atomic.Int64
 		if v.name == "proxy" {
-			// It cuts off some requests with an early response (golang.org/issue/40747).
-			// These are sent again.
+			// The reverse proxy aborts some requests with an early response (golang.org/issue/40747).
+			// They are sent again.
 			cuts = new(atomic.Int64)
 		}
 		u, err := url.Parse(line)
@@ -60,7 +60,7 @@ func overHTTP(drive func(host string, l load, cuts *atomic.Int64) (result, error
 	}
 }
 
-// launch starts a program, and returns the URL that it prints.
+// launch starts a program and returns the URL that it prints.
 func launch(name string, args ...string) (*exec.Cmd, string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
@@ -78,7 +78,7 @@ func launch(name string, args ...string) (*exec.Cmd, string, error) {
 	return cmd, strings.TrimSpace(line), nil
 }
 
-// end ends a program by a signal, and waits for it.
+// end stops a program with SIGTERM and waits for it.
 func end(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -91,8 +91,7 @@ func end(cmd *exec.Cmd) error {
 	return err
 }
 
-// An httpClient is one connection. It writes prepared requests, to disturb the measurement
-// little.
+// An httpClient is one connection. It writes prepared requests, to keep its own cost low.
 type httpClient struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -121,15 +120,15 @@ func (c *httpClient) open() []byte {
 		c.host, len(mockOpening), mockOpening)
 }
 
-// ask sends a request and reads a response with a body of the same size. With buf it compares
-// the bodies.
+// ask sends a request and reads a response whose body has the given size. If buf is set, it
+// compares the bodies.
 func (c *httpClient) ask(request []byte, size int, buf []byte) error {
 	done := make(chan error, 1)
 	send := func() {
 		_, err := c.conn.Write(request)
 		done <- err
 	}
-	if len(request) > 64<<10 { // more than the buffers on the way hold
+	if len(request) > 64<<10 { // more than the buffers in between hold
 		go send()
 	} else {
 		send()
@@ -152,7 +151,7 @@ func (c *httpClient) ask(request []byte, size int, buf []byte) error {
 	return errors.Join(err, <-done)
 }
 
-// insist sends a request, and with cuts again on new connections until it has its response.
+// insist sends a request. If cuts is set, it retries on new connections until it has a response.
 func (c *httpClient) insist(request []byte, size int, buf []byte, cuts *atomic.Int64) error {
 	err := c.ask(request, size, buf)
 	for ; err != nil && cuts != nil; err = c.ask(request, size, buf) {
@@ -217,7 +216,7 @@ func together(host string, l load, prepare func(*httpClient) (func(i int) error,
 		if err != nil {
 			return result{}, err
 		}
-		defer func() { c.conn.Close() }() // insist may have replaced it
+		defer func() { c.conn.Close() }() // insist may have replaced conn
 		ask, err := prepare(c)
 		if err != nil {
 			return result{}, err
@@ -267,8 +266,7 @@ func firstEvents(host string, l load, _ *atomic.Int64) (result, error) {
 	})
 }
 
-// eventDelays measures the delay of each event of a stream. Server and client have the same
-// clock.
+// eventDelays measures the delay of each event of a stream. Server and client share the clock.
 func eventDelays(host string, l load, _ *atomic.Int64) (result, error) {
 	return events(host, func(c *httpClient, add func(time.Duration)) error {
 		return c.stream(l.count, 2*time.Millisecond, add)
@@ -290,8 +288,7 @@ func events(host string, read func(c *httpClient, add func(time.Duration)) error
 	return res, err
 }
 
-// stream requests a stream of events, reads it to its end, and passes the age of each event to
-// add.
+// stream requests a stream of events, reads it to the end, and passes the age of each event to add.
 func (c *httpClient) stream(n int, pause time.Duration, add func(age time.Duration)) error {
 	_, err := fmt.Fprintf(c.conn, "GET /mcp?events=%d&pause=%v HTTP/1.1\r\nHost: %s\r\n"+
 		"Accept: text/event-stream\r\nUser-Agent: bench\r\n\r\n", n, pause, c.host)

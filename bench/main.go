@@ -1,16 +1,16 @@
 //go:build unix
 
-// Command bench measures the tap and its alternatives in turn. On stdio these are the
-// server's own pipes, a bare relay of two io.Copy, and the tap with its store; over HTTP
-// the server itself, a httputil.ReverseProxy that flushes at once and records nothing,
-// and the tap with its store. The mock is compared with servers that return what they
-// receive, which has the length of the responses of the mock.
+// Command bench measures the tap and its alternatives in turn. On stdio these are the server's
+// own pipes, a bare relay of two io.Copy, and the tap with its store; over HTTP the server
+// itself, a httputil.ReverseProxy that flushes immediately and records nothing, and the tap with
+// its store. The mock is compared with servers that echo what they receive, which is as long as
+// the mock's responses.
 //
-// It prints a table of medians, and of ratios to the relay, to the reverse proxy or to
-// that server, marked with a star. A ratio is the median of the ratios of neighbouring
-// runs, so that it holds while the machine's speed drifts.
+// It prints a table of medians, and of ratios to the baseline (the relay, the reverse proxy or the
+// echo server), marked with a star. A ratio is the median of the ratios of neighbouring runs, so
+// that it is robust against changes of the machine's speed.
 //
-//	go run ./bench                 # the whole table, in some minutes
+//	go run ./bench                 # the whole table, in a few minutes
 //	go run ./bench -run 4KB        # the rows whose name contains 4KB
 //	go run ./bench -run http       # the rows over HTTP
 //	go run ./bench -run mock       # the mock
@@ -36,7 +36,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A load is one row of the table for each of its variants.
+// A load is a row of the table, with a line for each variant.
 type load struct {
 	name     string
 	variants []variant
@@ -51,9 +51,9 @@ type load struct {
 // A runner runs a load once, through a variant.
 type runner func(*bench, variant, load) (result, error)
 
-// A variant is a way to reach a server. In its command SELF is this program, TAP is mcptap, DIR
-// the directory for recordings, FILE the recording of the mock, and URL that of a server over
-// HTTP, which is started first. Ratios are to the base.
+// A variant is a way to reach a server. In its command, SELF is this program, TAP is mcptap, DIR
+// the directory for recordings, FILE the recording of the mock, and URL the URL of an HTTP server,
+// which is started first. Ratios are relative to the base variant.
 type variant struct {
 	name, command string
 	base          bool
@@ -92,15 +92,15 @@ var loads = []load{
 	{name: "mock http, 64 clients", variants: served, run: overHTTP(mockPosts), clients: 64, count: 300},
 }
 
-// A result is that of one run of a variant. Values that do not apply are 0.
+// A result is the result of one run of a variant. Values that do not apply are 0.
 type result struct {
 	p50, p99 time.Duration
 	rate     float64       // messages or requests a second, one way
 	memory   int64         // peak resident bytes of the variant's process
-	cpu      time.Duration // total processor time of it
+	cpu      time.Duration // total CPU time of that process
 	disk     float64       // bytes on disk for each payload byte, in both directions
-	cuts     int64         // requests that were cut off and sent again
-	sent     int           // messages, for the check of the recording
+	cuts     int64         // requests that were aborted and sent again
+	sent     int           // messages, to check the recording
 }
 
 // timed summarizes round trips that took d together.
@@ -189,13 +189,13 @@ func run() error {
 // line is the format of a line of the table.
 const line = "%-26s  %-8s  %10v  %10v  %10s  %5s  %5s  %5s  %6s  %6v  %7s  %12s  %10s\n"
 
-// measure runs a load, its variants in turn, and prints a line for each.
+// measure runs the variants of a load in turn, and prints a line for each.
 func (b *bench) measure(l load) error {
 	l.count = max(1, int(float64(l.count)*b.scale))
 	results := make([][]result, len(l.variants))
 	for round := range b.rounds {
 		for i := range l.variants {
-			v := (i + round) % len(l.variants) // the first one changes
+			v := (i + round) % len(l.variants) // rotate the first one
 			os.RemoveAll(b.dir)
 			res, err := l.run(b, l.variants[v], l)
 			if err == nil && l.variants[v].name == "tap" {
@@ -242,7 +242,7 @@ func median(n int, f func(i int) float64) float64 {
 	return all[n/2]
 }
 
-// number formats a value, - for one that does not apply.
+// number formats a value, or "-" if it does not apply.
 func number(v float64, digits int, unit string) string {
 	if v != v || v == 0 {
 		return "-"
@@ -286,8 +286,8 @@ func cpuOf(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// checkRecording checks that the recording has every byte of that many messages in each
-// direction, or every event. It returns the bytes on disk for each recorded byte.
+// checkRecording checks that the recording has every byte of sent messages in each direction, or
+// every event. It returns the bytes on disk per recorded byte.
 func checkRecording(dir string, l load, sent int) (float64, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+store.Ext))
 	if err != nil || len(files) != 1 {

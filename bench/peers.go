@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// echo is the server on stdio: it writes each chunk that it reads.
+// echo is the server on stdio: it echoes each chunk that it reads.
 func echo() {
 	buf := make([]byte, 256<<10)
 	for {
@@ -53,7 +53,7 @@ func relay(command []string) {
 	cmd.Wait()
 }
 
-// listenAndPrint serves on a free port and prints the URL.
+// listenAndPrint serves on a free port and prints its URL.
 func listenAndPrint(h http.Handler) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,8 +64,8 @@ func listenAndPrint(h http.Handler) {
 	os.Exit(1)
 }
 
-// httpServer responds to a POST with its body. The response to a GET is a stream of ?events=
-// events at intervals of ?pause=, each with its time.
+// httpServer echoes the body of a POST. It responds to a GET with a stream of ?events= events at
+// intervals of ?pause=, each with its time.
 func httpServer() {
 	listenAndPrint(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "GET" {
@@ -74,7 +74,7 @@ func httpServer() {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
-		// First the whole body: net/http reads no more of it after the response has begun.
+		// Read the whole body first: net/http does not read more after the response has begun.
 		body := make([]byte, r.ContentLength)
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			panic(http.ErrAbortHandler)
@@ -106,7 +106,7 @@ func httpProxy(target string) {
 	p := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
 		FlushInterval: -1,
-		// As in the tap, a connection for each client is kept.
+		// Keep a connection for each client, as the tap does.
 		Transport: &http.Transport{MaxIdleConnsPerHost: 1024, DisableCompression: true},
 		ErrorLog:  log.New(io.Discard, "", 0),
 	}

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// A client uses the pipes of a process, with blocking system calls, to disturb the measurement
-// little.
+// A client uses the pipes of a process, with blocking system calls, to keep its own cost low.
 type client struct {
 	cmd     *exec.Cmd
 	in, out *os.File
@@ -39,12 +38,12 @@ func dial(command []string) (*client, error) {
 	}
 	childIn.Close()
 	childOut.Close()
-	in.Fd() // makes it blocking
+	in.Fd() // makes in blocking
 	out.Fd()
 	return c, nil
 }
 
-// overStdio returns the run of a load: it starts the variant, sends the load, and ends it.
+// overStdio returns a runner that starts the variant, sends the load, and ends the variant.
 func overStdio(drive func(*bench, *client, load) (result, error)) runner {
 	return func(b *bench, v variant, l load) (result, error) {
 		c, err := dial(b.argv(v, ""))
@@ -71,8 +70,8 @@ func overStdio(drive func(*bench, *client, load) (result, error)) runner {
 	}
 }
 
-// payloads returns messages to send in turn: up to 64, or enough that none is repeated within a
-// batch of the recorder.
+// payloads returns messages to send in turn: up to 64, or with -fresh enough that none is repeated
+// within a batch of the recorder.
 func (b *bench) payloads(size, count int) [][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := min(64, max(4, (8<<20)/size))
@@ -150,7 +149,7 @@ func mockPing(_ *bench, c *client, l load) (result, error) {
 		})
 }
 
-// pings measures round trips except the first one, which includes the start.
+// pings measures round trips, except the first one, which includes the start.
 func (c *client) pings(l load, first []byte, message func(i int) []byte,
 	right func(i int, sent, got []byte) bool) (result, error) {
 	buf := make([]byte, max(l.size, 64<<10))
@@ -209,8 +208,8 @@ func pipeline(b *bench, c *client, l load) (result, error) {
 	return result{p50: each, p99: each, rate: float64(l.count) / d.Seconds(), sent: l.count}, <-done
 }
 
-// mockCalls is the number of calls in the recording of the mock. No client sends more, so that
-// none is repeated.
+// mockCalls is the number of calls in the mock's recording. No client sends more, so none is
+// repeated.
 const mockCalls = 20000
 
 const (
@@ -218,7 +217,7 @@ const (
 	mockOpened  = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"bench","version":"1"}}}`
 )
 
-// mockCall returns a request, mockResponse its response of the same length.
+// mockCall returns a request, and mockResponse its response, which has the same length.
 func mockCall(i int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"forecast","arguments":{"day":%d,"city":"Oslo","notes":"%s"}}}`,
 		100000+i, 100000+i, strings.Repeat("cloudy ", 15))
@@ -230,7 +229,7 @@ func mockResponse(i int) []byte {
 	return append(append(p, bytes.Repeat([]byte{'x'}, len(mockCall(i))-len(p)-len(end))...), end...)
 }
 
-// mockRecording returns a session with each call.
+// mockRecording returns a session with all calls.
 func mockRecording() []byte {
 	var b bytes.Buffer
 	add := func(lane string, message []byte) { fmt.Fprintf(&b, "-- %s --\n%s\n", lane, message) }

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// maxSpan is how many bytes of a text are in a line, and maxBlock how many of a
-	// message in a block. The rooms limit the blocks of each section together, so that a
-	// summary fits into an issue, which has at most 65,536 characters on GitHub.
+	// maxSpan limits the bytes of a text in a line, and maxBlock those of a message in a block.
+	// The rooms limit all blocks of a section together, so that a summary fits into an issue,
+	// which has at most 65,536 characters on GitHub.
 	maxSpan     = 200
 	maxBlock    = 4 << 10
 	roomFailed  = 30 << 10
 	roomInvalid = 8 << 10
 	roomStderr  = 12 << 10
-	// maxFormatted and maxDepth limit the JSON that is formatted: each level indents all
+	// maxFormatted and maxDepth limit the JSON that is formatted, because each level indents all
 	// lines below it.
 	maxFormatted = 64 << 10
 	maxDepth     = 32
 )
 
-// A markdown writes Markdown, and keeps the first error.
+// A markdown writes Markdown and keeps the first error.
 type markdown struct {
 	w    io.Writer
 	err  error
-	room int // for the further blocks of the section
+	room int // left for the blocks of the section
 }
 
 func (m *markdown) printf(format string, args ...any) {
@@ -42,7 +42,7 @@ func (m *markdown) printf(format string, args ...any) {
 
 func (m *markdown) fail(err error) { m.err = cmp.Or(m.err, err) }
 
-// block writes recorded text as a code block, which the text cannot end: the fence is
+// block writes recorded text as a code block. The text cannot end the block, because the fence is
 // longer than any run of backticks in it.
 func (m *markdown) block(language, text string) {
 	fence := strings.Repeat("`", max(3, longestRun(text)+1))
@@ -50,7 +50,7 @@ func (m *markdown) block(language, text string) {
 	m.printf("%s%s\n%s\n%s\n\n", fence, language, strings.TrimSuffix(text, "\n"), fence)
 }
 
-// span returns recorded text as code within a line, "" for none.
+// span returns recorded text as inline code, "" for an empty text.
 func span(s string) string {
 	if s == "" {
 		return ""
@@ -76,8 +76,8 @@ func longestRun(s string) (most int) {
 	return most
 }
 
-// recorded prepares recorded bytes for a block of at most that many bytes: JSON is formatted,
-// and invisible characters are escaped. Size is the whole size.
+// recorded prepares recorded bytes for a block of at most most bytes: JSON is formatted, and
+// invisible characters are escaped. size is the size before truncation.
 func recorded(raw []byte, size int64, most int) (language, text string) {
 	trimmed := bytes.TrimSpace(raw)
 	language = "text"
@@ -95,7 +95,7 @@ func recorded(raw []byte, size int64, most int) (language, text string) {
 	return language, text
 }
 
-// escapeLines escapes a text except for its line ends.
+// escapeLines escapes a text except for its line breaks.
 func escapeLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -104,7 +104,7 @@ func escapeLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// depth returns the largest number of open brackets, including those in strings.
+// depth returns the maximum nesting of brackets, including those in strings.
 func depth(raw []byte) (most int) {
 	n := 0
 	for _, c := range raw {

@@ -18,7 +18,7 @@ import (
 
 // Limits of a summary.
 const (
-	maxFailed     = 6 // failed calls, the first and the last of them
+	maxFailed     = 6 // failed calls, the first and the last ones
 	maxInvalid    = 5 // frames that are not messages
 	maxGaps       = 5
 	maxUnanswered = 20
@@ -26,35 +26,35 @@ const (
 	maxSlowest    = 5
 	maxSessions   = 10
 	maxFindings   = 8 // of check.Should or worse
-	// stderrBefore and stderrAfter are how many pieces of stderr are quoted before and
-	// after a failure, and maxStderr how many bytes of each.
+	// stderrBefore and stderrAfter are the numbers of stderr pieces quoted before and after a
+	// failure, and maxStderr the bytes of each.
 	stderrBefore = 20
 	stderrAfter  = 10
 	maxStderr    = 500
 )
 
-// A Source is the recording of a summary.
+// A Source is a recording to summarize.
 type Source interface {
-	// Frame returns one frame, with only the beginning of its Raw if that is large.
+	// Frame returns one frame, with Raw truncated if it is large.
 	Frame(seq uint64) (tap.Frame, error)
 	// Frames yields the frames above a number, in order.
 	Frames(after uint64) iter.Seq2[tap.Frame, error]
 }
 
-// About describes a recording apart from its frames.
+// About describes a recording without its frames.
 type About struct {
 	Header tap.Header
 	// Status is ended, live, cut or damaged.
 	Status   string
 	Duration time.Duration
 	Gaps     []tap.Range
-	// Program is the program that makes the summary, with its version.
+	// Program is the name and version of the program that writes the summary.
 	Program string
-	// Secrets reports that secrets were kept; otherwise Replaced is the number of values
-	// with pseudonyms.
+	// Secrets reports that secrets were kept. Otherwise Replaced is the number of values that
+	// were replaced by pseudonyms.
 	Secrets  bool
 	Replaced uint64
-	// Bundle is the file name of the bundle, "" for a summary without one.
+	// Bundle is the file name of the bundle, "" if there is none.
 	Bundle string
 }
 
@@ -77,17 +77,17 @@ type summary struct {
 	frames   uint64
 	failed   []failure
 	failures int
-	// cancelled are the first calls that were cancelled, without their parts.
+	// cancelled are the first cancelled calls, without their parts.
 	cancelled  []session.Call
 	cancelleds int
 	invalid    []uint64 // frames that are not messages
 	invalids   int
-	end        *tap.Event // of the server
+	end        *tap.Event // the end of the server
 	broken     []tap.Event
 	stderr     stderr
 }
 
-// WriteSummary writes a summary of a recording in Markdown, for an issue tracker.
+// WriteSummary writes a Markdown summary of a recording, for an issue tracker.
 func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) error {
 	s := &summary{src: src, stats: session.NewStats("", maxSlowest), checker: check.New(check.Rules())}
 	for f, err := range src.Frames(0) {
@@ -134,7 +134,7 @@ func (s *summary) add(f *tap.Frame) {
 	}
 }
 
-// addCall keeps a failed call.
+// addCall records a failed call.
 func (s *summary) addCall(c *session.Call) {
 	if c.Status != session.CallError && c.Status != session.CallToolError {
 		return
@@ -151,7 +151,7 @@ func (s *summary) addCall(c *session.Call) {
 	})
 }
 
-// addCancelled keeps a cancelled call.
+// addCancelled records a cancelled call.
 func (s *summary) addCancelled(c *session.Call) {
 	if c.Status != session.CallCancelled && c.Status != session.CallCancelledLate {
 		return
@@ -163,7 +163,7 @@ func (s *summary) addCancelled(c *session.Call) {
 	}
 }
 
-// A stderr holds the standard error of the server around the last failure, and its end.
+// A stderr holds the standard error of the server around the last failure and at the end.
 type stderr struct {
 	last   []piece
 	around []piece
@@ -188,7 +188,7 @@ func (s *stderr) add(f *tap.Frame) {
 	}
 }
 
-// fail notes a failure.
+// fail records a failure.
 func (s *stderr) fail() {
 	s.around, s.after = append(s.around[:0], s.last...), stderrAfter
 }

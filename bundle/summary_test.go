@@ -163,10 +163,10 @@ func TestHostileSummary(t *testing.T) {
 			ID: word, Label: word, Transport: word, Upstream: word, Program: word, Platform: word, Command: []string{word, word},
 		}, Program: word})
 		if left := outside(t, got); strings.Contains(left, "EVIL") {
-			t.Errorf("%q is outside of code:\n%s", word, left)
+			t.Errorf("%q is outside code:\n%s", word, left)
 		}
 		if strings.ContainsAny(got, "\x1b\u202e\u2028\r") {
-			t.Errorf("%q: there are invisible characters", word)
+			t.Errorf("%q: invisible characters left", word)
 		}
 		if n := strings.Count(got, "EVIL"); n < 8 {
 			t.Errorf("%q occurs %d times", word, n)
@@ -188,7 +188,7 @@ func appendJSON(s string) []byte {
 	return out.Bytes()
 }
 
-// However long a recording is, a summary is short.
+// A summary is short, however long the recording is.
 func TestLongSummary(t *testing.T) {
 	var s frames
 	big := strings.Repeat("x", 50_000)
@@ -206,12 +206,12 @@ func TestLongSummary(t *testing.T) {
 	}
 	for _, want := range []string{"`tools/call n0`", "`tools/call n299`", "294 calls left out here.", "- and 280 more", "… cut\n", "`open0`"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the summary lacks %s", want)
+			t.Errorf("the summary does not contain %s", want)
 		}
 	}
 }
 
-// TestCommandQuotes checks that a file name is one word of a shell, and not a flag.
+// TestCommandQuotes checks that a file name is a single shell word, and not a flag.
 func TestCommandQuotes(t *testing.T) {
 	for name, want := range map[string]string{
 		"bug.mcptap.zip": "mcptap web bug.mcptap.zip ", "a bug.zip": "mcptap web './a bug.zip' ", "$(x);'.zip": `mcptap web './$(x);'\''.zip' `,
@@ -238,7 +238,7 @@ type lost struct{ frames }
 
 func (lost) Frame(uint64) (tap.Frame, error) { return tap.Frame{}, io.ErrUnexpectedEOF }
 
-// TestSummaryOfUnreadableFrames checks that a quoted frame that cannot be read is an error.
+// TestSummaryOfUnreadableFrames checks that an unreadable frame that is quoted causes an error.
 func TestSummaryOfUnreadableFrames(t *testing.T) {
 	var call, invalid frames
 	call.add(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"a"}`)

@@ -50,7 +50,7 @@ func (s *summary) writeHead(m *markdown, about *About) {
 	for i, n := range nested.Statuses {
 		calls[i] += n
 	}
-	item("Calls", fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without a response; %d frames in %s",
+	item("Calls", fmt.Sprintf("%d (%d failed, %d cancelled, %d without a response); %d frames in %s",
 		calls.Calls(), calls.Errors(), calls.Cancelled(), calls.Unanswered(), s.frames, view.Took(about.Duration)))
 	for _, g := range about.Gaps[:min(len(about.Gaps), maxGaps)] {
 		item("Missing", fmt.Sprintf("frames %d to %d crossed unrecorded", g.From, g.To))
@@ -66,7 +66,7 @@ func (s *summary) writeHead(m *markdown, about *About) {
 	m.printf("\n")
 }
 
-// writeSessions writes the client, the server and the revision of each session.
+// writeSessions writes the client, server and revision of each session.
 func (s *summary) writeSessions(m *markdown) {
 	sessions := &s.tracker.Sessions
 	n := sessions.Count()
@@ -154,8 +154,7 @@ func (s *summary) writeFailed(m *markdown) {
 	}
 }
 
-// writeResponse quotes the response of a failed call: a message, or what HTTP responded
-// instead.
+// writeResponse quotes the response of a failed call: a message, or an HTTP response without one.
 func (s *summary) writeResponse(m *markdown, f *failure, room int) {
 	if f.response.Seq == 0 {
 		return
@@ -191,12 +190,12 @@ func (s *summary) writeResponse(m *markdown, f *failure, room int) {
 			break
 		}
 	}
-	if !found { // else without a body
+	if !found { // no body was recorded
 		s.quote(m, "End of the exchange", f.response.Seq, room)
 	}
 }
 
-// quote writes the payload of a frame, as far as there is room.
+// quote writes the payload of a frame, as much as there is room for.
 func (s *summary) quote(m *markdown, title string, seq uint64, room int) {
 	f, err := s.src.Frame(seq)
 	if err != nil {
@@ -293,7 +292,7 @@ func (s *summary) writeInvalid(m *markdown) {
 	}
 }
 
-// writeFindings writes what violates the specification or breaks clients, the worst first.
+// writeFindings writes what violates the specification or breaks clients, worst first.
 func (s *summary) writeFindings(m *markdown) {
 	if len(s.findings) == 0 {
 		return
@@ -309,7 +308,7 @@ func (s *summary) writeFindings(m *markdown) {
 	m.printf("\n")
 }
 
-// times returns how often a finding occurred, "" for once.
+// times returns how many more times a finding occurred, "" for none.
 func times(n uint64) string {
 	if n == 1 {
 		return ""
@@ -354,14 +353,14 @@ func (s *summary) writeStderr(m *markdown) {
 		}
 	}
 	text := out.String()
-	if len(text) > roomStderr { // its end, in whole lines
+	if len(text) > roomStderr { // keep the end, in whole lines
 		text = text[len(text)-roomStderr:]
 		text = "…\n" + text[strings.IndexByte(text, '\n')+1:]
 	}
 	m.block("text", text)
 }
 
-// commands are for the recording of an unpacked bundle.
+// commands are the commands to suggest for the recording of an unpacked bundle.
 const commands = "mcptap show " + Recording + " --calls\n" +
 	"mcptap stats " + Recording + "\n" +
 	"mcptap mock " + Recording + "    # a server that responds as the recorded one did\n"
@@ -404,7 +403,7 @@ func WriteReadme(w io.Writer, secrets bool) error {
 	return err
 }
 
-// title returns the title of a call, made of recorded words.
+// title returns the title of a call, from recorded words.
 func title(words ...string) string {
 	return cmp.Or(span(view.JoinWords(" ", words...)), "a request")
 }

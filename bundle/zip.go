@@ -1,11 +1,11 @@
-// Package bundle makes and reads the files of bug reports: a zip file with a recording,
-// a self-contained page that shows it, and a summary in Markdown. The package is pure: the
-// caller opens the files, and removes secrets from the recording first.
+// Package bundle writes and reads bundles for bug reports: zip files with a recording, a
+// self-contained page that shows it, and a summary in Markdown. The package is pure: the caller
+// opens the files, and removes secrets from the recording first.
 //
-// A bundle has at most the four files of [Names], each once. [Open] refuses every other
-// name, and so all paths; links and directories; encrypted files; and two files of one
-// name. It reads at most 16 KiB of the directory, and [Bundle.Unpack] limits the bytes
-// that it writes, whatever sizes the bundle claims.
+// A bundle has at most the four files of [Names], each once. [Open] refuses other names, and thus
+// all paths; links and directories; encrypted files; and duplicate names. It reads at most 16 KiB
+// of the directory, and [Bundle.Unpack] limits the bytes that it writes, whatever sizes the bundle
+// claims.
 //
 // [WriteSummary] reads a recording once, and then the frames that it quotes. Its memory is
 // bounded except for open calls. Recorded text is in code spans, and in blocks with fences
@@ -38,23 +38,23 @@ const (
 // Names returns the names of the files in a bundle, in order.
 func Names() []string { return []string{Readme, Summary, Page, Recording} }
 
-// MaxSize is the largest number of bytes of a bundle, and of each file in it. Larger ones
-// need another form of zip file, which Open does not read.
+// MaxSize is the maximum size of a bundle, and of each file in it. Larger ones need another form of
+// zip file, which Open does not read.
 const MaxSize = math.MaxUint32 - 1
 
 const (
-	// endSize is the size of the record at the end of a zip file without a comment, and
-	// endMark its first bytes (APPNOTE 4.3.16).
+	// endSize is the size of the end record of a zip file without a comment, and endMark its
+	// signature (APPNOTE 4.3.16).
 	endSize = 22
 	endMark = 0x06054b50
-	// maxEntries is the largest number of files in a bundle, and maxDirectory the largest
-	// size of its directory, which has a hundred bytes for each file. It is below 65535,
-	// which makes package zip read another record, with unchecked numbers.
+	// maxEntries limits the files in a bundle, and maxDirectory the size of its directory, which
+	// takes about a hundred bytes per file. maxEntries is below 65535, a value that makes package
+	// zip read another record, with unchecked numbers.
 	maxEntries   = 16
 	maxDirectory = 16 << 10
 	// encrypted is the flag of an encrypted file (APPNOTE 4.4.4).
 	encrypted = 1
-	// maxName is how many bytes of a name an error quotes.
+	// maxName limits the bytes of a name that an error quotes.
 	maxName = 100
 )
 
@@ -73,7 +73,7 @@ type Part struct {
 	Write func(io.Writer) error
 }
 
-// Pack writes a bundle with files in order. Their modification time is at.
+// Pack writes a bundle with parts in order. Their modification time is at.
 func Pack(w io.Writer, at time.Time, parts []Part) error {
 	z := zip.NewWriter(&limited{w: w, room: MaxSize})
 	for _, p := range parts {
@@ -90,7 +90,7 @@ func Pack(w io.Writer, at time.Time, parts []Part) error {
 	return z.Close()
 }
 
-// A limited writer fails before it has written too much.
+// A limited writer fails before it exceeds its limit.
 type limited struct {
 	w    io.Writer
 	room int64
@@ -108,7 +108,7 @@ func (l *limited) Write(p []byte) (int, error) {
 // A Bundle is an open bundle.
 type Bundle struct{ files map[string]*zip.File }
 
-// Open opens a bundle. An error names the invalid file in it.
+// Open opens a bundle. The error names the offending file.
 func Open(r io.ReaderAt, size int64) (*Bundle, error) {
 	if err := checkEnd(r, size); err != nil {
 		return nil, err
@@ -136,9 +136,8 @@ func Open(r io.ReaderAt, size int64) (*Bundle, error) {
 
 func missing(name string) error { return fmt.Errorf("%s: no such file in the bundle", name) }
 
-// checkEnd checks the end of a zip file, so that the directory before it is known to be
-// short before it is read. Package zip finds the same end, because it looks at the last
-// bytes first.
+// checkEnd checks the end of a zip file, so that the directory is known to be short before it is
+// read. Package zip finds the same end, because it looks at the last bytes first.
 func checkEnd(r io.ReaderAt, size int64) error {
 	var end [endSize]byte
 	if size < endSize {
@@ -164,7 +163,7 @@ func checkEnd(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// refuse returns why a file cannot be part of a bundle, "" if it can.
+// refuse returns why a file cannot be part of a bundle, or "".
 func refuse(f *zip.File) string {
 	switch {
 	case strings.ContainsAny(f.Name, `/\:`) || strings.Contains(f.Name, ".."):
@@ -186,8 +185,7 @@ func quote(name string) string {
 	return `"` + escape.String(escape.Shorten(name, maxName)) + `"`
 }
 
-// Unpack writes a file of the bundle. The error is ErrTooLarge if it has more than most
-// bytes.
+// Unpack writes a file of the bundle. The error is ErrTooLarge if the file has more than most bytes.
 func (b *Bundle) Unpack(w io.Writer, name string, most int64) error {
 	f := b.files[name]
 	if f == nil {
@@ -208,7 +206,7 @@ func unpack(w io.Writer, f *zip.File, most int64) error {
 	if n, err := io.Copy(w, io.LimitReader(r, most)); err != nil || n < most {
 		return err
 	}
-	// The end comes with the checksum; another byte is too many.
+	// The checksum is verified at the end; one more byte is too many.
 	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
 	case nil:
 		return fmt.Errorf("%w: it unpacks to more than %d bytes", ErrTooLarge, most)

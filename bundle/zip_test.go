@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// made returns a zip file with files.
+// made returns a zip file with these entries.
 func made(t *testing.T, files ...*zip.FileHeader) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -74,12 +74,12 @@ func TestHostileBundles(t *testing.T) {
 		"drive":                     {made(t, named(`C:x`)), `"C:x": the name is a path`},
 		"folder":                    {made(t, named("a/")), `"a/": the name is a path`},
 		"device":                    {made(t, named(Recording), named("NUL")), `"NUL": not a file of a bundle`},
-		"device with a name":        {made(t, named(Recording), named("aux.txt")), `"aux.txt": not a file of a bundle`},
+		"device with extension":     {made(t, named(Recording), named("aux.txt")), `"aux.txt": not a file of a bundle`},
 		"another case":              {made(t, named("RECORDING.MCPTAP")), `not a file of a bundle`},
-		"a blank behind":            {made(t, named(Recording+" ")), `not a file of a bundle`},
-		"a zero in it":              {made(t, named(Recording+"\x00.txt")), `not a file of a bundle`},
+		"trailing space":            {made(t, named(Recording+" ")), `not a file of a bundle`},
+		"NUL in the name":           {made(t, named(Recording+"\x00.txt")), `not a file of a bundle`},
 		"a bundle in a bundle":      {made(t, named(Recording), named("bug.mcptap.zip")), `not a file of a bundle`},
-		"numbers in another record": {with(good, func(b []byte) { copy(b[end+12:], "\xff\xff\x00\x00") }), "directory of 65535 bytes"},
+		"zip64 numbers":             {with(good, func(b []byte) { copy(b[end+12:], "\xff\xff\x00\x00") }), "directory of 65535 bytes"},
 		"a million files":           {with(good, func(b []byte) { copy(b[end+8:], "\xff\xff\xff\xff") }), "too many files: 65535"},
 		"unknown":                   {made(t, named(Recording), named(".bashrc")), `".bashrc": not a file of a bundle`},
 		"control characters":        {made(t, named("a\x1b[2J")), `"a\x1b[2J": not a file of a bundle`},
@@ -91,7 +91,7 @@ func TestHostileBundles(t *testing.T) {
 		"long directory":            {made(t, long, named(Page)), "directory of "},
 		"cut":                       {good[:len(good)-1], "not a complete zip file"},
 		"comment":                   {append(bytes.Clone(good), "a comment"...), "not a complete zip file"},
-		"something before":          {append([]byte("#!/bin/sh\n"), good...), "not before its end"},
+		"data before":               {append([]byte("#!/bin/sh\n"), good...), "not before its end"},
 		"encrypted":                 {with(good, func(b []byte) { b[directory+8] |= encrypted }), `"recording.mcptap": encrypted`},
 		"unknown method":            {with(good, func(b []byte) { b[directory+10] = 12 }), "compression method 12"},
 		"zip64":                     {with(good, func(b []byte) { copy(b[end+16:], "\xff\xff\xff\xff") }), "too large"},

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// A Known is a finding that was accepted: see [Baseline].
+// A Known is an accepted finding: see [Baseline].
 type Known struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject,omitempty"`
 	Path    string `json:"path,omitempty"`
 }
 
-// A Baseline has accepted findings. They are recognized by rule, subject and path, as frame
-// numbers change with every recording.
+// A Baseline lists accepted findings. They are identified by rule, subject and path, because
+// frame numbers differ between recordings.
 type Baseline struct {
 	Version  int     `json:"baseline_version"`
 	Findings []Known `json:"findings"`
@@ -33,19 +33,19 @@ func ReadBaseline(data []byte) (*Baseline, error) {
 	return &b, nil
 }
 
-// readFile reads a file of a kind, which maker makes, with its version.
+// readFile reads and checks a file of a kind, with its version; maker is what creates it.
 func readFile(data []byte, into any, kind, maker string, version *int, newest int) error {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return fmt.Errorf("the file is empty: not a %s, which %s makes", kind, maker)
+		return fmt.Errorf("the file is empty: not a %s (%s creates one)", kind, maker)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("not a %s, which %s makes: %w", kind, maker, err)
+		return fmt.Errorf("not a %s (%s creates one): %w", kind, maker, err)
 	}
 	switch {
 	case d.More():
-		return fmt.Errorf("not a %s: more follows after its end", kind)
+		return fmt.Errorf("not a %s: data after the end", kind)
 	case *version == 0:
 		return fmt.Errorf("no %s_version: not a %s of mcptap", kind, kind)
 	case *version > newest:
@@ -85,7 +85,7 @@ func Accept(reports ...*Report) *Baseline {
 
 func (f *Finding) known() Known { return Known{f.Rule.ID, f.Subject, f.Path} }
 
-// Keep adds the entries of an older baseline for rules that were not judged now, by their ids.
+// Keep adds the entries of an older baseline for rules that are not in judged, by id.
 func (b *Baseline) Keep(old *Baseline, judged map[string]bool) {
 	for _, k := range old.Findings {
 		if !judged[k.Rule] && !slices.Contains(b.Findings, k) {
@@ -97,8 +97,8 @@ func (b *Baseline) Keep(old *Baseline, judged map[string]bool) {
 // Has reports whether a finding is accepted.
 func (b *Baseline) Has(f *Finding) bool { return slices.Contains(b.Findings, f.known()) }
 
-// Apply removes the accepted findings from a report and returns how many there were. It adds
-// them to seen, which has all entries that were found in any report.
+// Apply removes the accepted findings from a report and returns their number. It adds them to
+// seen, which collects the entries found in any report.
 func (b *Baseline) Apply(r *Report, seen map[Known]bool) (accepted int) {
 	known := map[Known]bool{}
 	for _, k := range b.Findings {
@@ -115,8 +115,7 @@ func (b *Baseline) Apply(r *Report, seen map[Known]bool) (accepted int) {
 	return accepted
 }
 
-// Resolved returns the entries that are not in seen, of the rules that were judged, by their
-// ids.
+// Resolved returns the entries of rules in judged, by id, that are not in seen.
 func (b *Baseline) Resolved(seen map[Known]bool, judged map[string]bool) (gone []Known) {
 	for _, k := range b.Findings {
 		if !seen[k] && judged[k.Rule] {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Accepted findings are recognized in another recording, where they have other frames.
+// Accepted findings are recognized in another recording, with other frame numbers.
 func TestBaseline(t *testing.T) {
 	bad := `< {"jsonrpc":"2.0","id":7,"result":{}}` + "\n"
 	first := run(t, Lookup("rpc-07"), "= D\n"+bad)
@@ -30,6 +30,6 @@ func TestBaseline(t *testing.T) {
 	}
 	other := run(t, Lookup("rpc-10"), "= D\n"+`> {"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"+`< {"jsonrpc":"2.0","id":1,"result":[]}`+"\n")
 	if n := b.Apply(other, seen); n != 0 || len(other.Findings) != 1 {
-		t.Errorf("accepted %d of another rule", n)
+		t.Errorf("accepted %d findings of another rule", n)
 	}
 }

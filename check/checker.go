@@ -14,25 +14,25 @@ import (
 
 // Limits of a [Checker].
 const (
-	// maxSessions is how many sessions are judged at the same time: the last ones.
+	// maxSessions limits the sessions judged at the same time, to the most recent ones.
 	maxSessions = 256
-	// maxRequests is how many requests are remembered until their responses come, of a
-	// session, and maxParams how many bytes of the params of one.
+	// maxRequests limits the requests per session that are remembered until their responses
+	// arrive, and maxParams the bytes of params kept of each.
 	maxRequests = 4096
 	maxParams   = 256 << 10
-	// maxHeld is how many bytes of params, capabilities and definitions are kept, of all
-	// sessions. Beyond that they are not known to the rules.
+	// maxHeld limits the bytes of params, capabilities and definitions kept for all sessions.
+	// Rules do not see anything beyond it.
 	maxHeld = 64 << 20
-	// maxDefinitions is how many definitions of a list are kept.
+	// maxDefinitions limits the definitions kept of a list.
 	maxDefinitions = 100_000
-	// maxExchanges is how many open exchanges are remembered.
+	// maxExchanges limits the open exchanges that are remembered.
 	maxExchanges = 4096
-	// maxCompiled is how many schemas of servers are kept compiled.
+	// maxCompiled limits the compiled schemas of servers that are kept.
 	maxCompiled = 256
 )
 
-// A Checker judges the frames of a recording, which are added in order: [Checker.Add] for each,
-// and then [Checker.Report].
+// A Checker judges the frames of a recording: call [Checker.Add] for each frame, in order, and
+// then [Checker.Report].
 type Checker struct {
 	rules     []*Rule
 	results   *results
@@ -43,42 +43,42 @@ type Checker struct {
 	gap   bool
 	held  int // bytes, see maxHeld
 	last  uint64
-	cut   bool // there was no room for all definitions
-	// schemas are loaded when they are needed. Before is how many violations of Must
-	// or worse there were before the current message.
+	cut   bool // some definitions were dropped
+	// schemas are loaded on demand. before is the number of violations of class Must or worse
+	// before the current message.
 	schemas map[jsonrpc.Revision]*protocolSchema
 	before  uint64
-	// seen reports for each of topics whether the recording shows it.
+	// seen reports, for each of topics, whether the recording shows it.
 	seen []bool
-	// lost reports for each of topics whether a call of it got no response.
+	// lost reports, for each of topics, whether one of its calls got no response.
 	lost []bool
 	// answered reports that the server sent a message.
 	answered bool
-	// listed has the numbers of the frames with the last lists, by method, and with the last
-	// handshake, by "".
+	// listed has the frame numbers of the last lists, by method, and of the last handshake,
+	// under "".
 	listed map[string]uint64
 	// partial reports whether the last page of a list is missing, by method.
 	partial map[string]bool
-	// revision is the last that a message had.
+	// revision is the revision of the last message that had one.
 	revision jsonrpc.Revision
-	// offered has the different definitions that were offered, by the methods of their lists and
-	// by name: see pin.go. Those of a name are in the order in which they were offered last.
-	// OfferedBytes is their size, and dropped reports that some were not kept.
+	// offered has the distinct definitions that were offered, by list method and name: see
+	// pin.go. Definitions with the same name are ordered by when they were last offered.
+	// offeredBytes is their size, and dropped reports that some were not kept.
 	offered      map[string]map[string][]offer
 	offeredBytes int
 	dropped      bool
-	// compiled are the schemas of servers, by hashes of their texts.
+	// compiled has the compiled schemas of servers, by the hashes of their texts.
 	compiled bounded.Map[uint64, *toolSchema]
 }
 
-// New returns a checker with some rules.
+// New returns a checker for some rules.
 func New(rules []*Rule) *Checker {
 	c := &Checker{
 		rules: slices.Clone(rules), results: &results{judgements: map[*Rule]*Judgement{}, findings: map[findingKey]*Finding{}},
 		listed: map[string]uint64{}, partial: map[string]bool{}, offered: map[string]map[string][]offer{}, schemas: map[jsonrpc.Revision]*protocolSchema{},
 		seen: make([]bool, len(topics)), lost: make([]bool, len(topics)),
 	}
-	// The schema reports what no other rule has reported.
+	// feat-25 reports only what no other rule has reported.
 	if i := slices.IndexFunc(c.rules, func(r *Rule) bool { return r.ID == "feat-25" }); i >= 0 {
 		last := c.rules[i]
 		c.rules = append(slices.Delete(c.rules, i, i+1), last)
@@ -87,14 +87,14 @@ func New(rules []*Rule) *Checker {
 	return c
 }
 
-// Each sets a function that is called for each violation, with the number of its frame. A
-// finding names only the first ones.
+// Each sets a function that is called for each violation, with its frame number. (A finding
+// names only its first frames.)
 func (c *Checker) Each(f func(rule *Rule, frame uint64)) { c.results.each = f }
 
-// Found sets a function that is called for each new finding, which must not be changed.
+// Found sets a function that is called for each new finding, which f must not change.
 func (c *Checker) Found(f func(*Finding)) { c.results.found = f }
 
-// A judge is a rule at work in a session.
+// A judge is a rule applied to a session.
 type judge struct {
 	Hooks
 	verdict Verdict
@@ -106,7 +106,7 @@ func (j *judge) at(frame uint64, rev jsonrpc.Revision) *Verdict {
 	return &j.verdict
 }
 
-// session returns a session, which it begins if necessary.
+// session returns a session, creating it if necessary.
 func (c *Checker) session(e *session.Entry) *Session {
 	if s, ok := c.sessions.Get(e.Session); ok {
 		return s
@@ -136,7 +136,7 @@ func (c *Checker) session(e *session.Entry) *Session {
 	return s
 }
 
-// transportOf returns the transport of a session that begins with a frame.
+// transportOf returns the transport of a session whose first frame is e.
 func transportOf(e *session.Entry) string {
 	switch {
 	case e.Frame.Exchange == 0:
@@ -168,7 +168,7 @@ func (c *Checker) Add(e *session.Entry) {
 		return // an event of the run, or of a connection
 	}
 	if _, begun := c.sessions.Get(e.Session); !begun && x != nil && e.Frame.Lane == tap.Lifecycle && x.End == nil {
-		return // the transport shows in what follows the head
+		return // the frames after the head show the transport
 	}
 	s := c.session(e)
 	if e.Facts != nil {
@@ -181,7 +181,7 @@ func (c *Checker) Add(e *session.Entry) {
 		j.Frame(e, j.at(e.Frame.Seq, s.inForce(e.Revision())))
 	}
 	text := jsonrpc.Value(bytes.Trim(jsonrpc.Payload(e.Frame), " \t\r\n"))
-	texts := []jsonrpc.Value{text} // of messages, by their indexes
+	texts := []jsonrpc.Value{text} // of the messages, by index
 	if e.Message.Kind == jsonrpc.Batch {
 		c.message(&Message{Message: &e.Message, Entry: e, Session: s, Lane: e.Frame.Lane, Path: "$", Revision: s.inForce(e.Revision()), Envelope: text})
 		texts = texts[:0]
@@ -196,7 +196,7 @@ func (c *Checker) Add(e *session.Entry) {
 		}
 		if m.Revision = s.inForce(s.revision(m)); m.Revision == "" && x != nil {
 			if m.Revision = x.Revision; m.Revision == "" && x.namesNoVersion() {
-				m.Revision = c.revision // a header hides it
+				m.Revision = c.revision // the header holds no valid version
 			}
 		}
 		if m.Revision != "" {
@@ -219,7 +219,7 @@ func (c *Checker) Add(e *session.Entry) {
 	}
 }
 
-// exchange returns the exchange of a frame, after the frame.
+// exchange returns the exchange of a frame, updated with the frame.
 func (c *Checker) exchange(e *session.Entry) *Exchange {
 	n := e.Frame.Exchange
 	x, ok := c.exchanges.Get(n)
@@ -237,7 +237,7 @@ func (c *Checker) exchange(e *session.Entry) *Exchange {
 	return x
 }
 
-// message hands a message to the rules.
+// message passes a message to the rules.
 func (c *Checker) message(m *Message) {
 	s := m.Session
 	for _, j := range s.watchers {
@@ -265,7 +265,7 @@ func (c *Checker) message(m *Message) {
 	s.judge(m, "message")
 }
 
-// judge hands a message to the rules that select messages of a kind, or of a kind and method.
+// judge passes a message to the rules that select its kind, or its kind and method.
 func (s *Session) judge(m *Message, on string) {
 	why, method := "", m.about()
 	switch {
@@ -295,8 +295,8 @@ func (s *Session) judge(m *Message, on string) {
 	}
 }
 
-// embedded hands the requests for input in a result to the rules, and the responses in a
-// retry (2026-07-28, basic/patterns/mrtr).
+// embedded passes the input requests in a result, and the input responses in a retry, to the
+// rules (2026-07-28, basic/patterns/mrtr).
 func (c *Checker) embedded(m *Message) {
 	if m.Path != "$" || m.Unread {
 		return
@@ -323,7 +323,7 @@ func (c *Checker) embedded(m *Message) {
 	}
 }
 
-// call hands a call to the rules.
+// call passes a call to the rules.
 func (c *Checker) call(s *Session, call *session.Call) {
 	rev := s.inForce(call.Revision)
 	for _, j := range s.rules {
@@ -341,7 +341,7 @@ func (c *Checker) call(s *Session, call *session.Call) {
 	}
 }
 
-// over hands an exchange to the rules.
+// over passes a completed exchange to the rules.
 func (c *Checker) over(x *Exchange) {
 	if x.Session == nil {
 		return
@@ -357,9 +357,9 @@ func (c *Checker) over(x *Exchange) {
 	}
 }
 
-// around returns the revision of an exchange whose messages do not tell: that of its session.
-// One without a session, such as a request for metadata, has that of its header, or else that
-// of the last session, or else of the last message, such as an initialize that was refused.
+// around returns the revision of an exchange whose messages do not have one: that of its
+// session. Without a session, as for a metadata request, it is that of the header, or else of
+// the last session, or else of the last message, such as a refused initialize.
 func (c *Checker) around(x *Exchange) jsonrpc.Revision {
 	s := x.Session
 	if s.Number == 0 {
@@ -391,8 +391,8 @@ func (c *Checker) end(s *Session) {
 	}
 }
 
-// Report ends the recording and returns the results. Open are the calls that are open, as
-// [session.Tracker.Open] returns them.
+// Report ends the recording and returns the results. open are the open calls, as returned by
+// [session.Tracker.Open].
 func (c *Checker) Report(open []*session.Call) *Report {
 	for _, call := range open {
 		if s, ok := c.sessions.Get(call.Session); ok {

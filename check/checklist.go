@@ -9,23 +9,23 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A ChecklistItem is a topic of the checklist for testing a client or a server, and what the
+// A ChecklistItem is a topic of the checklist for testing a client or a server, with what the
 // recording shows of it.
 type ChecklistItem struct {
 	Topic string `json:"topic"`
-	// State is right, wrong (a rule of the topic is violated, which is not only an
-	// observation, or a call of it got no response) or not seen.
+	// State is right, wrong (one of its rules is violated, not only as an observation, or one
+	// of its calls got no response) or not seen.
 	State string `json:"state"`
-	// Rules are the rules that are violated.
+	// Rules are the violated rules.
 	Rules []string `json:"rules,omitempty"`
 }
 
-// The topics of the checklist. Each is seen if a message with one of its methods crossed, or by
-// its function. Findings belong to the first topic that has their rule, and otherwise to that
-// of their method.
+// The topics of the checklist. A topic is seen if a message with one of its methods crossed, or
+// if its function reports so. A finding belongs to the first topic that lists its rule, or else
+// to the topic of its method.
 var topics = []struct {
 	name    string
-	methods []string // or beginnings of methods, up to a slash
+	methods []string // or method prefixes that end in a slash
 	rules   []string // or families
 	seen    func(e *session.Entry, m *jsonrpc.Message, p *session.Part) bool
 }{
@@ -40,7 +40,7 @@ var topics = []struct {
 			return e.Event.Name == tap.EventHangUp && len(e.Ended) > 0
 		}},
 	{name: "progress", methods: []string{"notifications/progress"}, rules: []string{"flow-01", "flow-02", "flow-03", "flow-04", "flow-05", "flow-16", "flow-17", "flow-19"}},
-	{name: "timeouts", rules: []string{"rpc-14", "perf-01", "perf-02"}, // of a call that took long
+	{name: "timeouts", rules: []string{"rpc-14", "perf-01", "perf-02"}, // seen if a call was slow
 		seen: func(e *session.Entry, _ *jsonrpc.Message, p *session.Part) bool {
 			return p != nil && p.Latency > slowCall
 		}},
@@ -72,14 +72,14 @@ var topics = []struct {
 	{name: "subscriptions", methods: []string{"subscriptions/", "resources/subscribe"}, rules: []string{"sub"}},
 }
 
-// slowCall is the time from which on a call shows how a client deals with slow ones.
+// slowCall is the duration from which a call shows how a client handles slow calls.
 const slowCall = 10e9
 
 func matches(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return n == name || strings.HasSuffix(n, "/") && strings.HasPrefix(name, n) })
 }
 
-// see notes which topics an entry shows.
+// see records which topics an entry shows.
 func (c *Checker) see(e *session.Entry) {
 	for i := range e.Parts {
 		c.answered = c.answered || e.Frame.Lane == tap.ToClient && e.Of(i).Kind != jsonrpc.Invalid
@@ -107,14 +107,14 @@ func (c *Checker) see(e *session.Entry) {
 	}
 }
 
-// lose notes the topics of a call that got no response.
+// lose records the topics of a call that got no response.
 func (c *Checker) lose(method string) {
 	for i := range topics {
 		c.lost[i] = c.lost[i] || matches(topics[i].methods, method)
 	}
 }
 
-// Checklist returns what the recording shows of each topic. It is called after
+// Checklist returns what the recording shows of each topic. It must be called after
 // [Checker.Report].
 func (c *Checker) Checklist(r *Report) []ChecklistItem {
 	items := make([]ChecklistItem, len(topics))
@@ -149,7 +149,7 @@ func (c *Checker) Checklist(r *Report) []ChecklistItem {
 }
 
 // lostCalls are the rules that show that a call got no response, or none that its client can
-// use, or that it had arguments that its tool does not take.
+// use, or that the tool does not accept its arguments.
 var lostCalls = []string{"rpc-07", "rpc-14", "stdio-12", "http-08", "http-09", "feat-08"}
 
 func topicOf(f *Finding) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A call that gets no response, or one with another id, is wrong in all topics that it shows.
+// A call that gets no response, or one with another id, is wrong in all its topics.
 func TestChecklistOfLostCalls(t *testing.T) {
 	const start = "= D\n" + `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}` + "\n"
 	for script, want := range map[string]string{
@@ -36,7 +36,7 @@ func TestChecklistOfLostCalls(t *testing.T) {
 	}
 }
 
-// stop ends a session in good order.
+// stop ends a session cleanly.
 const stop = `. {"event":"eof","lane":"to_server"}
 . {"event":"exit"}
 `

@@ -17,7 +17,7 @@ import (
 )
 
 // TokenMethod describes how [Size] estimates tokens.
-const TokenMethod = "one token for 4 bytes of ASCII and one for each other character, without white space in JSON; tokenizers differ by about 30 %"
+const TokenMethod = "one token for 4 bytes of ASCII and one for each other character, ignoring white space in JSON; tokenizers differ by about 30 %"
 
 // A Size is the size of a text that a model reads.
 type Size struct {
@@ -29,7 +29,7 @@ func (s *Size) add(other Size) {
 	s.Tokens += other.Tokens
 }
 
-// compact returns a value without the white space between its tokens.
+// compact returns a value without white space between tokens.
 func compact(v jsonrpc.Value) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {
@@ -38,7 +38,7 @@ func compact(v jsonrpc.Value) []byte {
 	return b.Bytes()
 }
 
-// sizeOf returns the size of a value, which may be nil, without the white space between its tokens.
+// sizeOf returns the size of a value, which may be nil, without white space between tokens.
 func sizeOf(v jsonrpc.Value) Size {
 	text, ascii := compact(v), 0
 	for _, c := range text {
@@ -49,31 +49,30 @@ func sizeOf(v jsonrpc.Value) Size {
 	return Size{len(text), (ascii+3)/4 + utf8.RuneCount(text) - ascii}
 }
 
-// A Definition is the size of the definition of a tool, and of its description and
-// inputSchema, which are parts of it.
+// A Definition is the size of a tool definition, and of its parts description and inputSchema.
 type Definition struct {
 	Name                       string
 	Whole, Description, Schema Size
 }
 
-// A ToolList is what tools/list of a server adds to the context of a model: all pages of the
+// A ToolList is what a server's tools/list adds to the context of a model: all pages of the
 // list that was requested last.
 type ToolList struct {
 	Server       string
 	Whole        Size
 	Instructions Size
-	// Tools are the definitions, the largest first.
+	// Tools are the definitions, largest first.
 	Tools []Definition
-	// Requested is how often the list was requested, and Different how many of the lists
-	// differed from the one before.
+	// Requested counts the requests of the list, and Different the lists that differed from
+	// the previous one.
 	Requested, Different int
-	// Partial reports that the client has not read the list to its end.
+	// Partial reports that the client did not read the list to its end.
 	Partial bool
 
 	hash, last uint64 // of the current list, and of the last complete one
 }
 
-// A ResultSize is the size of the results of a tool. The quantiles are of bytes.
+// A ResultSize is the size of the results of a tool. Quantiles are in bytes.
 type ResultSize struct {
 	Name    string
 	sizes   session.Latencies // of bytes, as durations
@@ -81,33 +80,33 @@ type ResultSize struct {
 	frame   uint64
 }
 
-// Count returns how many results there are, and Quantile the size in bytes that a share of them,
-// in thousandths, does not exceed.
+// Count returns the number of results.
 func (r *ResultSize) Count() uint64 { return r.sizes.Count() }
 
-// Quantile is described with [ResultSize.Count].
+// Quantile returns the size in bytes that this share of the results, in thousandths, does not
+// exceed.
 func (r *ResultSize) Quantile(thousandths int) int { return int(r.sizes.Quantile(thousandths)) }
 
 // Frame returns the number of the frame with the largest result.
 func (r *ResultSize) Frame() uint64 { return r.frame }
 
 const (
-	// maxTools is how many tools are measured.
+	// maxTools limits the tools that are measured.
 	maxTools = 10_000
-	// maxServers is how many servers, and maxLists how many open requests of lists are.
+	// maxServers limits the servers, and maxLists the open list requests.
 	maxServers = 1000
 	maxLists   = 1000
 )
 
-// A Context measures what a server costs the context of a model. The zero value is ready. Add
-// the frames of one recording after the other.
+// A Context measures how much of a model's context a server uses. The zero value is ready to
+// use. Add the frames of one recording after the other.
 type Context struct {
 	lists   map[string]*ToolList
 	results map[string]*ResultSize
 	pages   bounded.Map[session.Ref, bool] // requests of further pages
 }
 
-// Add adds a frame. Frames are those of a recording, in order.
+// Add adds a frame. The frames of a recording are added in order.
 func (c *Context) Add(e *session.Entry) {
 	if c.lists == nil {
 		c.lists, c.results = map[string]*ToolList{}, map[string]*ResultSize{}
@@ -133,7 +132,7 @@ func (c *Context) Add(e *session.Entry) {
 	}
 }
 
-// of returns the list of the server of a frame, nil if there are too many.
+// of returns the list of the server that a frame belongs to, or nil if there are too many.
 func (c *Context) of(e *session.Entry) *ToolList {
 	name := ""
 	if e.Facts != nil {
@@ -147,7 +146,7 @@ func (c *Context) of(e *session.Entry) *ToolList {
 	return l
 }
 
-// list adds a page of a list; further reports that it is not the first.
+// list adds a page of a list; further reports whether it is not the first.
 func (c *Context) list(e *session.Entry, result jsonrpc.Value, further bool) {
 	l := c.of(e)
 	if l == nil {
@@ -191,7 +190,7 @@ func (c *Context) result(e *session.Entry, tool string, result jsonrpc.Value) {
 	}
 }
 
-// Lists returns the lists of tools, the largest first.
+// Lists returns the lists of tools, largest first.
 func (c *Context) Lists() []*ToolList {
 	for _, l := range c.lists {
 		slices.SortStableFunc(l.Tools, func(a, b Definition) int {
@@ -203,7 +202,7 @@ func (c *Context) Lists() []*ToolList {
 	})
 }
 
-// Results returns the sizes of results by tool, those with the largest result first.
+// Results returns the sizes of results by tool, largest result first.
 func (c *Context) Results() []*ResultSize {
 	return slices.SortedFunc(maps.Values(c.results), func(a, b *ResultSize) int {
 		return cmp.Or(cmp.Compare(b.Largest.Bytes, a.Largest.Bytes), cmp.Compare(a.Name, b.Name))

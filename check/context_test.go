@@ -6,8 +6,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Pages are summed, a list that is requested again counts once, and results are measured by
-// tool.
+// Pages are summed, a list that is requested again counts once, and results are measured per tool.
 func TestContext(t *testing.T) {
 	var tracker session.Tracker
 	var c Context
@@ -49,7 +48,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// A list whose last page names another one was not read to its end.
+// A list whose last page has a cursor was not read to its end.
 func TestContextOfPartOfAList(t *testing.T) {
 	var tracker session.Tracker
 	var c Context

@@ -11,8 +11,8 @@ import (
 	transcript "github.com/mcptap/mcptap/tap/text"
 )
 
-// The findings in the sessions of the corpus, which were read one by one. Some of the sessions
-// are broken on purpose; their comments tell how.
+// The findings in the sessions of the corpus were reviewed one by one. Some of the sessions are broken
+// on purpose; their comments explain how.
 func TestCorpus(t *testing.T) {
 	var names []string
 	for _, pattern := range []string{"*.txtar", "streams/*.txtar", "../http/*.txtar"} {
@@ -46,7 +46,7 @@ func TestCorpus(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s\n", filepath.ToSlash(strings.TrimSuffix(name, ".txtar")))
 		for _, f := range r.Findings {
-			undeclared := (f.Rule.ID == "cap-05" || f.Rule.ID == "flow-11") && strings.Contains(name, "2025-11-25-") // two of them announce what they have not declared
+			undeclared := (f.Rule.ID == "cap-05" || f.Rule.ID == "flow-11") && strings.Contains(name, "2025-11-25-") // two of them announce changes that they did not declare
 			if strings.Contains(name, "healthy") && f.Class >= Must && !undeclared {
 				t.Errorf("%s: a healthy session violates %s", name, f.Rule.ID)
 			}

@@ -10,23 +10,23 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxCarried is how many messages of an exchange are remembered.
+// maxCarried limits the messages of an exchange that are remembered.
 const maxCarried = 64
 
 // An Exchange is an HTTP exchange.
 type Exchange struct {
 	Number  uint64
 	Session *Session
-	// Revision is the one in force for its request.
+	// Revision is the one in force for the request.
 	Revision jsonrpc.Revision
-	// Request, Response and End are its events, Response the final one; nil as long as there
-	// is none. Heads are the numbers of their frames, in that order, and Times their times.
+	// Request, Response and End are the events of the exchange, nil until they occur; Response
+	// is the final one. Heads are their frame numbers, in that order, and Times their times.
 	Request, Response, End *tap.Event
 	Heads                  [3]uint64
 	Times                  [3]time.Duration
 	// HungUp is the number of the frame at which the client hung up, 0 if it did not.
 	HungUp uint64
-	// Carried are its messages, the first 64.
+	// Carried are the first 64 messages of the exchange.
 	Carried []Carried
 	// Others counts the frames to the client that carry no message.
 	Others int
@@ -39,8 +39,8 @@ type Carried struct {
 	Lane   tap.Lane
 	Kind   jsonrpc.Kind
 	Role   session.Role
-	Method string // of a response, that of its request
-	Code   string // of an error
+	Method string // for a response, that of its request
+	Code   string // for an error
 }
 
 // Has reports whether the exchange carried a message of a kind on a lane.
@@ -48,8 +48,8 @@ func (x *Exchange) Has(lane tap.Lane, kinds ...jsonrpc.Kind) bool {
 	return slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == lane && slices.Contains(kinds, c.Kind) })
 }
 
-// frame returns the number of the frame that findings about the exchange name: of the message in
-// its request, which is listed with its method and subject, or else of the head.
+// frame returns the frame number for findings about the exchange: that of the message in its
+// request, which is listed with its method and subject, or else that of the head.
 func (x *Exchange) frame() uint64 {
 	i := slices.IndexFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToServer })
 	switch {
@@ -111,7 +111,7 @@ func (x *Exchange) carry(e *session.Entry) {
 	}
 }
 
-// namesNoVersion reports whether the header of a request names something that is not a version.
+// namesNoVersion reports whether the header of a request names a version in an invalid form.
 func (x *Exchange) namesNoVersion() bool {
 	values := field(x.Request, versionField)
 	return len(values) == 1 && !versionForm.MatchString(values[0])

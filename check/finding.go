@@ -11,14 +11,14 @@ import (
 
 // Limits of a [Report].
 const (
-	// maxFindings is how many findings of each class are kept. Violations beyond it are
-	// counted in Report.More.
+	// maxFindings limits the findings kept per class. Further violations are counted in
+	// Report.More.
 	maxFindings = 10_000
-	// maxFrames is how many of its first frames a finding names.
+	// maxFrames limits the frames that a finding names, to the first ones.
 	maxFrames = 5
-	// maxText is how many bytes of an offending text are kept.
+	// maxText limits the bytes kept of an offending text.
 	maxText = 200
-	// maxReasons is how many reasons for which a rule was not judged are kept.
+	// maxReasons limits the kept reasons for not judging a rule.
 	maxReasons = 8
 )
 
@@ -31,14 +31,14 @@ type Finding struct {
 	Subject string
 	// Path is the place in the message, such as $.result.tools[*].inputSchema; "" for none.
 	Path string
-	// Text is the text that offends or, in words, what is wrong with it: of the first
-	// occurrence, at most 200 bytes, as recorded.
+	// Text is the offending text or a description of what is wrong with it, from the first
+	// occurrence: at most 200 bytes, as recorded.
 	Text string
-	// Count is how often it occurred, Frames are the numbers of the first five frames.
+	// Count is the number of occurrences, and Frames the numbers of the first five frames.
 	Count  uint64
 	Frames []uint64
-	// Session is the session of the first occurrence, 0 if it has none, and Revision the
-	// revision in force, "" if it was not known.
+	// Session is the session of the first occurrence, 0 for none, and Revision the revision in
+	// force, "" if it is not known.
 	Session  int
 	Revision jsonrpc.Revision
 
@@ -46,15 +46,15 @@ type Finding struct {
 	method string   // of the message, or of its request
 }
 
-// maxOthers limits the texts of a finding besides its Text, and maxFault the length of a
-// fault with some of them.
+// maxOthers limits the other texts that a finding keeps, and maxFault the length of a fault
+// that includes some of them.
 const (
 	maxOthers = 4
 	maxFault  = 160
 )
 
-// Fault returns what is wrong and where, in one line, with the short ones of its texts. It is
-// printed before what the rule requires.
+// Fault returns what is wrong and where, in one line, with those of its texts that are short.
+// It is printed before the requirement of the rule.
 func (f *Finding) Fault() string {
 	where := strings.TrimSpace(f.Subject + " " + f.Path)
 	if where == "" || f.Text == "" {
@@ -70,16 +70,16 @@ func (f *Finding) Fault() string {
 	return fault
 }
 
-// A Judgement counts the verdicts of one rule.
+// A Judgement counts the verdicts on one rule.
 type Judgement struct {
 	Rule *Rule
-	// Held and Violated count verdicts, NotJudged those that could not be given.
+	// Held and Violated count verdicts, NotJudged the cases without one.
 	Held, Violated, NotJudged uint64
-	// Reasons tell why some could not be given: the first eight, with their counts.
+	// Reasons explain why there was none: the first eight, with their counts.
 	Reasons []Reason
 }
 
-// A Reason is a cause for which a rule could not be judged.
+// A Reason is why a rule could not be judged.
 type Reason struct {
 	Text  string `json:"text"`
 	Count uint64 `json:"count"`
@@ -87,9 +87,9 @@ type Reason struct {
 
 // A Report is the result of a check.
 type Report struct {
-	// Findings are ordered by class, the worst first, and then by rule and first frame.
+	// Findings are ordered by class, worst first, then by rule and first frame.
 	Findings []*Finding
-	// Judgements has the rules that applied at least once, ordered by id.
+	// Judgements lists the rules that applied at least once, ordered by id.
 	Judgements []*Judgement
 	// More counts violations that are not in Findings, and MoreWorst is their worst class.
 	More      uint64
@@ -98,7 +98,7 @@ type Report struct {
 	Messages uint64
 }
 
-// Judged returns how many verdicts were given.
+// Judged returns the number of verdicts.
 func (r *Report) Judged() (n uint64) {
 	for _, j := range r.Judgements {
 		n += j.Held + j.Violated
@@ -148,8 +148,8 @@ func (r *results) report() *Report {
 	return &r.Report
 }
 
-// A Verdict takes the judgement of one rule about one message, frame, exchange, call or
-// session. It may be called several times, for several parts of a message.
+// A Verdict records the judgement of one rule on one message, frame, exchange, call or session.
+// Its methods may be called several times, for several parts of a message.
 type Verdict struct {
 	*Judgement
 	results  *results
@@ -166,8 +166,8 @@ func (v *Verdict) Hold() {
 	}
 }
 
-// known reports whether the rule is judged in the revision, which may not be known where a
-// rule judges frames and exchanges.
+// known reports whether the rule is judged in the revision, which may not be known for frames
+// and exchanges.
 func (v *Verdict) known() bool {
 	if v.judged() {
 		return true
@@ -184,7 +184,7 @@ func (v *Verdict) judged() bool { return v.class() != 0 }
 // class returns the class of the rule in the revision.
 func (v *Verdict) class() Class { return v.Rule.ClassIn(v.revision) }
 
-// Skip reports that the rule cannot be judged, and why, as in "the recording began later".
+// Skip reports that the rule cannot be judged, and why, as in "the recording starts later".
 func (v *Verdict) Skip(why string) {
 	v.NotJudged++
 	if i := slices.IndexFunc(v.Reasons, func(r Reason) bool { return r.Text == why }); i >= 0 {
@@ -199,7 +199,7 @@ func (v *Verdict) Violate(subject, path, text string) {
 	v.violate(v.class(), subject, path, text)
 }
 
-// Observe reports a violation in a case in which the rule has the class [Observation].
+// Observe reports a violation in a case where the class of the rule is [Observation].
 func (v *Verdict) Observe(subject, path, text string) { v.violate(Observation, subject, path, text) }
 
 func (v *Verdict) violate(class Class, subject, path, text string) {
@@ -240,7 +240,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	}
 }
 
-// Check reports that the rule holds if ok is set, and otherwise a violation.
+// Check reports that the rule holds if ok is set, and a violation otherwise.
 func (v *Verdict) Check(ok bool, subject, path, text string) {
 	if ok {
 		v.Hold()
@@ -249,7 +249,7 @@ func (v *Verdict) Check(ok bool, subject, path, text string) {
 	v.Violate(subject, path, text)
 }
 
-// CheckValue is like Check with a text of words, which may be "", and a value.
+// CheckValue is like Check. Its text consists of words, which may be "", and a value.
 func (v *Verdict) CheckValue(ok bool, subject, path, words string, value []byte) {
 	if ok {
 		v.Hold()
@@ -261,7 +261,7 @@ func (v *Verdict) CheckValue(ok bool, subject, path, words string, value []byte)
 	v.Violate(subject, path, words+string(value[:min(len(value), maxText+1)]))
 }
 
-// cut returns the beginning of a text, at most maxText bytes and whole characters.
+// cut returns a prefix of a text, at most maxText bytes and whole characters.
 func cut(s string) string {
 	if len(s) <= maxText {
 		return strings.Clone(s)
@@ -269,7 +269,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:maxText-len("…")], "") + "…"
 }
 
-// change shows two texts where they begin to differ.
+// change shows two texts from where they start to differ.
 func change(old, now string) string {
 	const before, shown = 30, 70
 	from := 0

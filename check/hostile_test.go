@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// feed checks messages that alternate between the two sides.
+// feed checks messages sent alternately by the two sides.
 func feed(messages func(yield func(lane tap.Lane, text string) bool)) *Report {
 	var tracker session.Tracker
 	c := New(Rules())
@@ -25,7 +25,7 @@ func feed(messages func(yield func(lane tap.Lane, text string) bool)) *Report {
 
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 
-// Many different findings are bounded, and counted.
+// The number of different findings is bounded, and the rest is counted.
 func TestManyFindings(t *testing.T) {
 	const n = 30_000
 	r := feed(func(yield func(tap.Lane, string) bool) {
@@ -40,7 +40,7 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// A finding of a worse class has room, however many others came before.
+// A finding of a worse class is kept, however many others came before.
 func TestWorstFindingsAreKept(t *testing.T) {
 	r := feed(func(yield func(tap.Lane, string) bool) {
 		yield(tap.ToServer, hello)
@@ -50,7 +50,7 @@ func TestWorstFindingsAreKept(t *testing.T) {
 		yield(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":[]}`)
 	})
 	if r.Worst() != ClientBreaking || r.Findings[0].Rule.ID != "rpc-10" || r.MoreWorst >= ClientBreaking {
-		t.Errorf("the worst is %v, of those left out %v", r.Findings[0].Rule.ID, r.MoreWorst)
+		t.Errorf("the worst is %v, the worst left out %v", r.Findings[0].Rule.ID, r.MoreWorst)
 	}
 }
 
@@ -75,8 +75,8 @@ func TestHeldBytes(t *testing.T) {
 	runtime.KeepAlive(keep)
 }
 
-// Schemas that are deep, that refer to themselves, or that contain slow patterns, and arguments
-// for them, end in time. The test would not.
+// Schemas that are deep, refer to themselves, or contain slow patterns are handled in bounded time, as
+// are arguments for them. Otherwise the test would time out.
 func TestHostileSchemas(t *testing.T) {
 	deep := strings.Repeat(`{"properties":{"a":`, 400) + `{}` + strings.Repeat(`}}`, 400)
 	arguments := strings.Repeat(`{"a":`, 400) + `{}` + strings.Repeat(`}`, 400)
@@ -106,7 +106,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-// Checking costs a few times what pairing costs: see docs/figures.md.
+// Checking costs a few times as much as pairing: see docs/figures.md.
 func BenchmarkCheck(b *testing.B) {
 	var all []tap.Frame
 	add := func(lane tap.Lane, text string) {
@@ -148,7 +148,7 @@ func BenchmarkCheck(b *testing.B) {
 	})
 }
 
-// However many definitions a server offers, those that are kept are bounded.
+// The definitions that are kept are bounded, however many a server offers.
 func TestOffersAreBounded(t *testing.T) {
 	c := New(nil)
 	for i := range 2000 {
@@ -164,6 +164,6 @@ func TestOffersAreBounded(t *testing.T) {
 		}
 	}
 	if held != c.offeredBytes || held > maxOffered || !c.dropped {
-		t.Errorf("%d bytes are held, counted are %d", held, c.offeredBytes)
+		t.Errorf("%d bytes are held, but %d are counted", held, c.offeredBytes)
 	}
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// sends reports whether the request carries a message, asks whether one is a request, and
-// tells whether none is.
-func (x *Exchange) sends() bool { return x.asks() || x.tells() }
+// carriesMessage reports whether the request carries a message, carriesRequest whether it
+// carries a JSON-RPC request, and carriesOther whether it carries only other messages.
+func (x *Exchange) carriesMessage() bool { return x.carriesRequest() || x.carriesOther() }
 
-func (x *Exchange) asks() bool { return x.Has(tap.ToServer, jsonrpc.Request) }
+func (x *Exchange) carriesRequest() bool { return x.Has(tap.ToServer, jsonrpc.Request) }
 
-func (x *Exchange) tells() bool {
-	return !x.asks() && x.Has(tap.ToServer, jsonrpc.Notification, jsonrpc.Response, jsonrpc.ErrorResponse)
+func (x *Exchange) carriesOther() bool {
+	return !x.carriesRequest() && x.Has(tap.ToServer, jsonrpc.Notification, jsonrpc.Response, jsonrpc.ErrorResponse)
 }
 
-// opens reports whether the request carries an initialize.
-func (x *Exchange) opens() bool {
+// carriesInitialize reports whether the request carries an initialize.
+func (x *Exchange) carriesInitialize() bool {
 	return slices.ContainsFunc(x.Carried, func(c Carried) bool { return c.Lane == tap.ToServer && c.Method == "initialize" })
 }
 
@@ -54,10 +54,10 @@ func (x *Exchange) code() string {
 	return ""
 }
 
-// byServer reports whether the server has responded, and not the tap.
+// byServer reports whether the server, and not the tap, has responded.
 func (x *Exchange) byServer() bool { return x.Response != nil && x.Response.By != "tap" }
 
-// answered reports whether the server has responded with a status of one of the hundreds.
+// answered reports whether the server has responded with a status in one of these hundreds, such as 2 for 2xx.
 func (x *Exchange) answered(hundreds ...int) bool {
 	return x.byServer() && slices.Contains(hundreds, x.Response.Status/100)
 }
@@ -100,10 +100,10 @@ func origin(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + host)
 }
 
-// isLoopback reports whether a URL is that of this machine.
+// isLoopback reports whether a URL refers to this machine.
 func isLoopback(u *url.URL) bool {
 	host := strings.ToLower(u.Hostname())
-	ip, _ := netip.ParseAddr(host) // else not a loopback address
+	ip, _ := netip.ParseAddr(host) // the zero Addr is not loopback
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.IsLoopback()
 }
 
@@ -113,7 +113,7 @@ func mediaType(e *tap.Event) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-// fieldText returns the value of a field, and says that it is missing if it is.
+// fieldText returns the value of a field, or a text that it is missing.
 func fieldText(e *tap.Event, name string) string {
 	if values := field(e, name); len(values) > 0 {
 		return strings.Join(values, ", ")
@@ -156,7 +156,7 @@ func (m *Message) compareField(v *Verdict, name, want string) {
 	v.Check(wrong == "", name, "", wrong)
 }
 
-// contradicts returns in what a field does not repeat a text of the body, "" if it does, or
+// contradicts returns how a field differs from a text of the body, or "" if it repeats it or
 // cannot be decoded: see http-33.
 func contradicts(head *tap.Event, name, want string) string {
 	values := field(head, name)
@@ -170,7 +170,7 @@ func contradicts(head *tap.Event, name, want string) string {
 	return got + ", and the body has " + want
 }
 
-// isEncodedField reports whether the value of a field may be encoded.
+// isEncodedField reports whether the value of a field may be encoded as base64.
 func isEncodedField(name string) bool {
 	name = strings.ToLower(name)
 	return name == "mcp-name" || strings.HasPrefix(name, "mcp-param-")

@@ -8,27 +8,27 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Message is one message, or what should be one.
+// A Message is a message, or a frame that should have been one.
 type Message struct {
 	*jsonrpc.Message
 	Entry   *session.Entry
 	Session *Session
-	// Part is what it is to its call. It is zero for an embedded message.
+	// Part is its role in its call. It is zero for an embedded message.
 	Part session.Part
 	Lane tap.Lane
-	// Path is the place of an embedded message in its frame, "$" for others.
+	// Path is the path of an embedded message in its frame, "$" for others.
 	Path string
-	// Revision is the one in force: of a request of 2026-07-28 its own, of a response that
-	// of its request, and otherwise that of the session; "" if it is not known.
+	// Revision is the revision in force: that of the message itself for a request of 2026-07-28,
+	// that of its request for a response, and that of the session otherwise; "" if not known.
 	Revision jsonrpc.Revision
-	// Request is, for a response, its request; nil if it is not known.
+	// Request is the request of a response; nil if it is not known.
 	Request *Request
-	// Envelope is the text of the whole message, of one in a batch that of its element; nil
-	// for an embedded message.
+	// Envelope is the text of the whole message, or of its element in a batch; nil for an
+	// embedded message.
 	Envelope jsonrpc.Value
 
-	// What several rules ask for is read once.
-	cut                 bool // some parts that a rule asked for are left out
+	// These are read once, because several rules use them.
+	cut                 bool // some parts were left out
 	top, params, result members
 	blocks              once[block]
 	metas               once[meta]
@@ -69,16 +69,16 @@ func (m *Message) named() string {
 // Subject returns what a message is about: see [Message.named], or else [Message.about].
 func (m *Message) Subject() string { return cmp.Or(m.named(), m.about()) }
 
-// maxParts is how many parts of a message, such as content blocks, are judged.
+// maxParts limits the parts of a message, such as content blocks, that are judged.
 const maxParts = 100_000
 
-// once keeps the parts of a message that several rules ask for.
+// once caches the parts of a message that several rules use.
 type once[T any] struct {
 	read, cut bool // cut: there are more than maxParts
 	parts     []T
 }
 
-// all returns the parts, which read adds the first time.
+// all returns the parts, calling read the first time.
 func (o *once[T]) all(m *Message, read func(add func(T))) []T {
 	if !o.read {
 		o.read = true
@@ -92,10 +92,10 @@ func (o *once[T]) all(m *Message, read func(add func(T))) []T {
 	return o.parts
 }
 
-// few is how many members of an object are kept.
+// few limits the members of an object that are cached.
 const few = 64
 
-// members are those of an object, at most few of them, read when one is asked for.
+// members caches up to few members of an object, read on first use.
 type members []namedValue
 
 type namedValue struct {
@@ -124,13 +124,13 @@ func (o *members) get(object jsonrpc.Value, name string) (value jsonrpc.Value) {
 	return value
 }
 
-// Top returns a member of the message itself, see Message.Envelope.
+// Top returns a member of the message itself: see Message.Envelope.
 func (m *Message) Top(name string) jsonrpc.Value { return m.top.get(m.Envelope, name) }
 
-// Param returns a member of the params, and Member one of the result.
+// Param returns a member of the params.
 func (m *Message) Param(name string) jsonrpc.Value { return m.params.get(m.Parameters(), name) }
 
-// Member returns a member of the result: see [Message.Param].
+// Member returns a member of the result.
 func (m *Message) Member(name string) jsonrpc.Value { return m.result.get(m.Outcome(), name) }
 
 // Param returns a member of the params.

@@ -21,7 +21,7 @@ const (
 	aBoolean = "tf"
 )
 
-// maxKnown is how many names or ids a rule remembers of a session.
+// maxKnown limits the names or ids that a rule remembers per session.
 const maxKnown = 4096
 
 // isMasked reports whether a value, or a part of it, was replaced by a pseudonym.
@@ -29,7 +29,7 @@ func isMasked[T ~string | ~[]byte](value T) bool {
 	return bytes.Contains([]byte(value), []byte("redacted-")) || bytes.Contains([]byte(value), []byte("masked:"))
 }
 
-// clean reports that the rule holds if judge reports nothing else.
+// clean reports that the rule holds unless judge reports something.
 func (v *Verdict) clean(judge func()) {
 	before := v.Violated + v.NotJudged
 	if judge(); v.Violated+v.NotJudged == before {
@@ -37,8 +37,8 @@ func (v *Verdict) clean(judge func()) {
 	}
 }
 
-// want reports a value that is present and of none of the classes. It returns whether it was
-// right.
+// want reports a value that is present and not of one of the classes. It returns false in
+// that case.
 func (v *Verdict) want(value jsonrpc.Value, classes, subject, path string) bool {
 	switch {
 	case value == nil || strings.IndexByte(classes, value.Class()) >= 0:
@@ -51,7 +51,7 @@ func (v *Verdict) want(value jsonrpc.Value, classes, subject, path string) bool 
 	return false
 }
 
-// need is like want for a value that must be present.
+// need is like want, but the value must be present.
 func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool {
 	if value == nil {
 		v.Violate(subject, path, "missing")
@@ -60,7 +60,7 @@ func (v *Verdict) need(value jsonrpc.Value, classes, subject, path string) bool 
 	return v.want(value, classes, subject, path)
 }
 
-// wantOptional is like want, and returns false for a value that is absent or null: see type-02.
+// wantOptional is like want, but returns false for a value that is absent or null: see type-02.
 func (v *Verdict) wantOptional(value jsonrpc.Value, classes, subject, path string) bool {
 	return value != nil && !isNull(value) && v.want(value, classes, subject, path)
 }
@@ -73,7 +73,7 @@ func isEmpty(v jsonrpc.Value) bool {
 	return true
 }
 
-// keyOf returns a key that equal values have: see [jsonrpc.AppendKey].
+// keyOf returns a key that is the same for equal values: see [jsonrpc.AppendKey].
 func keyOf(v []byte) string { return string(jsonrpc.AppendKey(nil, v)) }
 
 // isNull reports whether a value is null.
@@ -84,7 +84,7 @@ func isInteger(v jsonrpc.Value) bool {
 	return v.Class() == '0' && (!bytes.ContainsAny(v, ".eE") || !bytes.Contains(jsontree.AppendDecimal(nil, v), []byte("e")))
 }
 
-// whole returns all of a string, which [jsonrpc.Value.Decoded] cuts, and "" for any other value.
+// whole returns a whole string, which [jsonrpc.Value.Decoded] would truncate, or "" for other values.
 func whole(v jsonrpc.Value) (s string) {
 	if v.Class() != '"' || json.Unmarshal(v, &s) != nil {
 		return ""
@@ -115,7 +115,7 @@ var timestamps = regexp.MustCompile(`^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3
 // other returns the lane of the other direction.
 func other(lane tap.Lane) tap.Lane { return tap.ToServer + tap.ToClient - lane }
 
-// root returns the path of the params or the result of a message.
+// root returns the path of the params or result of a message.
 func (m *Message) root() string {
 	switch {
 	case m.Kind == jsonrpc.Request || m.Kind == jsonrpc.Notification:
@@ -126,8 +126,7 @@ func (m *Message) root() string {
 	return m.Path
 }
 
-// final reports whether a result is that of the method itself: not a task, and no request for
-// input.
+// final reports whether a result is the method's own: neither a task nor a request for input.
 func (m *Message) final() bool {
 	result := m.Outcome()
 	return result.IsObject() && result.Get("task") == nil && (m.ResultType == "" || m.ResultType == "complete")
@@ -138,12 +137,12 @@ type definition struct {
 	jsonrpc.Value
 	// name is its name or URI, or else the method of the list.
 	name string
-	// path is its path, and list the method.
+	// path is its path, and list the method of the list.
 	path, list string
 }
 
-// lists are the methods whose results have definitions: the members that have them, the members
-// that name these, and the notifications of changes.
+// lists describes the methods whose results list definitions: the member with the list, the
+// member that names a definition, and the notification of changes.
 var lists = map[string]struct{ member, key, changed string }{
 	"tools/list":               {"tools", "name", "notifications/tools/list_changed"},
 	"prompts/list":             {"prompts", "name", "notifications/prompts/list_changed"},
@@ -170,7 +169,7 @@ func eachIn(m *Message, judge func(d definition)) {
 	}
 }
 
-// eachDefinition returns New for a rule that judges one definition after the other.
+// eachDefinition returns New for a rule that judges definitions one by one.
 func eachDefinition(judge func(m *Message, d definition, v *Verdict), on ...string) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
 		eachIn(m, func(d definition) { v.clean(func() { judge(m, d, v) }) })
@@ -181,7 +180,7 @@ func eachDefinition(judge func(m *Message, d definition, v *Verdict), on ...stri
 type block struct {
 	jsonrpc.Value
 	path string
-	// place is where it stands: tool, prompt or sampling, and kind its type.
+	// place is where the block is: tool, prompt or sampling. kind is its type.
 	place, kind string
 }
 
@@ -199,7 +198,7 @@ func (m *Message) readBlocks(add func(block)) {
 		blocksOfMessages(m.Outcome(), m.root(), "prompt", add)
 	case m.Kind == jsonrpc.Request:
 		blocksOfMessages(m.Parameters(), m.root(), "sampling", add)
-	case m.about() == "sampling/createMessage" || m.Lane == tap.ToServer: // a client's task is a sampling or an elicitation
+	case m.about() == "sampling/createMessage" || m.Lane == tap.ToServer: // tasks of a client are sampling or elicitation
 		blocksOf(m.Member("content"), m.root()+".content", "sampling", add)
 	default:
 		blocksOf(m.Member("content"), m.root()+".content", "tool", add)
@@ -235,7 +234,7 @@ func blockOf(v jsonrpc.Value, path, place string, add func(block)) {
 	}
 }
 
-// eachBlock returns New for a rule that judges one content block after the other.
+// eachBlock returns New for a rule that judges content blocks one by one.
 func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
 		for _, b := range m.allBlocks() {
@@ -244,11 +243,11 @@ func eachBlock(judge func(m *Message, b block, v *Verdict)) func(*Session) Hooks
 	}, onContent...)
 }
 
-// A listing knows whether a session has all pages of a list.
+// A listing tracks whether a session has all pages of a list.
 type listing struct {
 	method string
-	// on reports that the pages are read from the first on, next is a key of the cursor
-	// of the next one, and complete reports that there is none.
+	// on reports that all pages so far were read, from the first; next is a key of the
+	// cursor of the next page; complete reports that there is none.
 	on, complete bool
 	next         string
 }
@@ -271,7 +270,7 @@ func (l *listing) watch(m *Message) {
 	}
 }
 
-// lacks reports whether definitions are complete and have none with a name.
+// lacks reports whether the definitions are complete and none has the name.
 func (l *listing) lacks(s *Session, defs map[string]jsonrpc.Value, name string) bool {
 	_, ok := defs[name]
 	return !ok && name != "" && l.complete && !s.Gap && len(defs) < maxRequests
@@ -287,9 +286,9 @@ func (d definition) walk(v *Verdict, member string, visit func(schema jsonrpc.Va
 	}
 }
 
-// walkSchema calls visit for a JSON Schema and the schemas in it. Fixed reports that a schema
-// is that of a property which a chain of properties leads to. It returns false if schemas are
-// nested too deep.
+// walkSchema calls visit for a JSON Schema and its subschemas. fixed reports whether a schema
+// is that of a property reached through properties only. walkSchema returns false if schemas
+// are nested too deep.
 func walkSchema(schema jsonrpc.Value, fixed bool, depth int, visit func(schema jsonrpc.Value, fixed bool)) bool {
 	if !schema.IsObject() {
 		return true

@@ -21,17 +21,17 @@ import (
 // lockVersion is the version of the format of a [Lock].
 const lockVersion = 1
 
-// A Lock is what a server offers, in a form that is made to be reviewed: object members are
-// sorted, and definitions are sorted by name. A list is nil if it was not requested.
+// A Lock is what a server offers, in a form meant for review: object members are sorted, and
+// definitions are sorted by name. A list is nil if it was not requested.
 type Lock struct {
 	Version      int    `json:"lock_version"`
 	Server       string `json:"server,omitempty"` // its name
 	Instructions string `json:"instructions,omitempty"`
 	// Capabilities are those in the result of initialize, and Discovered those in the result of
-	// server/discover: a server may rightly declare others in each era.
+	// server/discover: a server may legitimately declare different ones in each era.
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 	Discovered   json.RawMessage `json:"discovered_capabilities,omitempty"`
-	// The definitions are by name, those of resources by URI and of templates by URI template.
+	// Definitions are keyed by name, resources by URI, and templates by URI template.
 	Tools     map[string]json.RawMessage `json:"tools,omitempty"`
 	Prompts   map[string]json.RawMessage `json:"prompts,omitempty"`
 	Resources map[string]json.RawMessage `json:"resources,omitempty"`
@@ -40,7 +40,7 @@ type Lock struct {
 	partial map[string]bool // see Checker.partial
 }
 
-// pinned are the lists of a lock: the word for an element, and the method.
+// pinned describes the lists of a lock: the word for an element, and the method.
 var pinned = []struct {
 	thing, method string
 	of            func(*Lock) *map[string]json.RawMessage
@@ -51,7 +51,7 @@ var pinned = []struct {
 	{"resource template", "resources/templates/list", func(l *Lock) *map[string]json.RawMessage { return &l.Templates }},
 }
 
-// handshakes are the capabilities of a lock, by the methods whose results have them.
+// handshakes describes the capabilities of a lock: the methods whose results have them.
 var handshakes = []struct {
 	method string
 	of     func(*Lock) *json.RawMessage
@@ -81,7 +81,7 @@ func ReadLock(data []byte) (*Lock, error) {
 	return &l, nil
 }
 
-// Encode returns the lock as indented JSON. Characters that a review would not show are
+// Encode returns the lock as indented JSON. Characters that are invisible in a review are
 // escaped.
 func (l *Lock) Encode() ([]byte, error) {
 	line, err := escape.JSON(l)
@@ -99,11 +99,11 @@ func (l *Lock) Empty() bool {
 	return l.Server == "" && l.Tools == nil && l.Prompts == nil && l.Resources == nil && l.Templates == nil
 }
 
-// Limits of what a [Checker] keeps of definitions to compare them with a lock.
+// Limits of the definitions that a [Checker] keeps to compare them with a lock.
 const (
-	// maxOffers is how many different definitions with the same name are kept.
+	// maxOffers limits the distinct definitions that are kept with the same name.
 	maxOffers = 8
-	// maxOffered is how many bytes of definitions are kept.
+	// maxOffered limits the bytes of definitions that are kept.
 	maxOffered = 32 << 20
 )
 
@@ -111,20 +111,20 @@ const (
 type offer struct {
 	text   jsonrpc.Value
 	digest [32]byte
-	frame  uint64 // the last that has it
+	frame  uint64 // the last frame that has it
 }
 
-// The instructions and names of servers are in Checker.offered as the only definitions of lists
-// with these names. Their capabilities are definitions with the last name, by the methods of
-// handshakes.
+// Checker.offered holds the names and instructions of servers as the only definitions of lists
+// with these names, and their capabilities as definitions named ofCapabilities in lists named
+// by the methods of handshakes.
 const (
 	ofInstructions = "instructions"
 	ofServer       = "server"
 	ofCapabilities = "capabilities"
 )
 
-// offer remembers a definition in the result of a method, and forgets the oldest of too many. It
-// returns a copy of it, nil if there is no room.
+// offer records a definition in the result of a method, and drops the oldest if there are too
+// many. It returns a copy, or nil if there is no room.
 func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) jsonrpc.Value {
 	if c.offered[method] == nil {
 		c.offered[method] = map[string][]offer{}
@@ -133,7 +133,7 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	i := slices.IndexFunc(all, func(o offer) bool { return bytes.Equal(o.text, v) })
 	var own [32]byte
 	if i < 0 {
-		own = digest(v) // its members may be in another order
+		own = digest(v) // the members may be in another order
 		i = slices.IndexFunc(all, func(o offer) bool { return o.digest == own })
 	}
 	switch {
@@ -156,9 +156,9 @@ func (c *Checker) offer(frame uint64, method, name string, v jsonrpc.Value) json
 	return kept
 }
 
-// Several calls f for each tool, prompt, resource and template, and for the instructions and the
-// capabilities of an era, if servers offered more than one version of it, with the frames of the
-// versions. The last version is the one that is pinned.
+// Several calls f for each tool, prompt, resource and template, for the instructions, and for
+// the capabilities of an era, if servers offered more than one version of it, with the frames
+// of the versions. The last version is the one that is pinned.
 func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	each := func(method, name, thing string) {
 		if all := c.offered[method][name]; len(all) > 1 {
@@ -180,8 +180,8 @@ func (c *Checker) Several(f func(thing string, versions int, frames []uint64)) {
 	}
 }
 
-// Pin returns what the servers of all sessions offered, in any list; of several versions of a
-// definition the last. It is called after [Checker.Report].
+// Pin returns what the servers of all sessions offered in any list; of several versions of a
+// definition, the last. It must be called after [Checker.Report].
 func (c *Checker) Pin() *Lock {
 	l, _ := c.version(0)
 	for _, s := range c.sessions.All {
@@ -193,8 +193,8 @@ func (c *Checker) Pin() *Lock {
 	return l
 }
 
-// version returns what the servers offered as the turn-th before the last of each name. Some
-// reports that there is anything.
+// version returns, for each name, the version offered turn versions before the last one. some
+// reports whether there is any.
 func (c *Checker) version(turn int) (l *Lock, some bool) {
 	text := func(method, name string) jsonrpc.Value {
 		v := c.offeredIn(method, name, turn).text
@@ -221,11 +221,11 @@ func (c *Checker) version(turn int) (l *Lock, some bool) {
 	return l, some
 }
 
-// Cut reports whether there was no room for all definitions.
+// Cut reports whether some definitions were dropped for lack of room.
 func (c *Checker) Cut() bool { return c.cut }
 
-// Keep adds the lists and capabilities of an older lock that were not requested now, and the
-// definitions of lists that are not complete. It returns the methods for them.
+// Keep adds the lists and capabilities of an older lock that were not requested this time, and
+// the definitions of incomplete lists. It returns the methods of what it added.
 func (l *Lock) Keep(old *Lock) (kept []string) {
 	for _, h := range handshakes {
 		if now, before := h.of(l), *h.of(old); *now == nil && before != nil {
@@ -251,8 +251,8 @@ func (l *Lock) Keep(old *Lock) (kept []string) {
 	return kept
 }
 
-// Changes describes how a lock differs from an older one, such as "tool add changed"; in the
-// order of the lists and names.
+// Changes describes how a lock differs from an older one, as in `tool "add" changed`, in the
+// order of lists and names.
 func (l *Lock) Changes(old *Lock) (changes []string) {
 	for _, p := range pinned {
 		before, after := *p.of(old), *p.of(l)
@@ -281,8 +281,8 @@ func (l *Lock) Changes(old *Lock) (changes []string) {
 	return changes
 }
 
-// Missing returns the methods of the lists that the server declared and that were not requested,
-// or not to their ends.
+// Missing returns the methods of lists that the server declared but that were not requested, or
+// not to the end.
 func (l *Lock) Missing() (methods []string) {
 	for _, p := range pinned {
 		capability, _, _ := strings.Cut(p.method, "/")
@@ -294,7 +294,7 @@ func (l *Lock) Missing() (methods []string) {
 	return methods
 }
 
-// decode reads a value, with its numbers as they are written.
+// decode reads a value, with its numbers as written.
 func decode(v []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()
@@ -338,9 +338,9 @@ var rulesPin = []Rule{
 	},
 }
 
-// Compare compares everything that the servers offered with a lock, and adds the findings. With
-// locked, what is not pinned violates pin-03 as a must, and so does what could not be compared.
-// It is called before [Checker.Report].
+// Compare compares everything that the servers offered with a lock, and adds the findings. If
+// locked is set, what is not pinned or could not be compared violates pin-03 with class Must.
+// It must be called before [Checker.Report].
 func (c *Checker) Compare(lock *Lock, locked bool) error {
 	now := c.Pin()
 	method := "" // of the list that is compared
@@ -385,7 +385,7 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			case c.partial[p.method]:
 				uncompared(at(removed, frame), p.method, "the list is not complete")
 			case renamed[name] != "":
-				at(removed, frame).Violate(name, path, fmt.Sprintf("the %s seems to be named %q now: the definition is the same but for its name", p.thing, renamed[name]))
+				at(removed, frame).Violate(name, path, fmt.Sprintf("the %s seems to be named %q now: the definitions differ only in the name", p.thing, renamed[name]))
 			default:
 				at(removed, frame).Violate(name, path, "the "+p.thing+" was removed")
 			}
@@ -411,11 +411,11 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 			at(added, c.last).violate(Must, "initialize", "", "the recording has no result of it")
 		}
 	}
-	now.Server = cmp.Or(now.Server, lock.Server) // 2026-07-28 requires no name
+	now.Server = cmp.Or(now.Server, lock.Server) // 2026-07-28 does not require a name
 	for _, h := range handshakes {
 		switch now, pinned := h.of(now), *h.of(lock); {
 		case *now == nil:
-			*now = pinned // an era that the recording does not show
+			*now = pinned // the recording does not show this era
 		case pinned == nil:
 			at(added, c.frameOf(h.method, ofCapabilities, 0)).violate(unpinned, h.method, "$.result.capabilities", "the capabilities are not pinned")
 		}
@@ -440,9 +440,9 @@ func (c *Checker) Compare(lock *Lock, locked bool) error {
 	return nil
 }
 
-const notCompared = "there are too large or too many definitions to compare all of them"
+const notCompared = "too many or too large definitions to compare all of them"
 
-// offeredIn returns the definition with a name that was offered as the turn-th before the last,
+// offeredIn returns the definition with a name that was offered turn versions before the last,
 // zero if there is none.
 func (c *Checker) offeredIn(method, name string, turn int) offer {
 	all := c.offered[method][name]
@@ -460,7 +460,7 @@ func (c *Checker) frameOf(method, name string, turn int) uint64 {
 	return c.listed[method]
 }
 
-// renames returns the new names of definitions that are equal but for their names.
+// renames returns the new names of definitions that differ only in their names.
 func renames(old, offered map[string]json.RawMessage) map[string]string {
 	renamed, byContent := map[string]string{}, map[string]string{}
 	for name, def := range offered {
@@ -490,8 +490,8 @@ func withoutName(def json.RawMessage) string {
 	return string(b)
 }
 
-// compareDefinitions compares the definitions and the capabilities that both sides have. It
-// reports whether any differ.
+// compareDefinitions compares the definitions and capabilities that both locks have. It reports
+// whether any differ.
 func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) (differ bool, err error) {
 	differ, err = compareSessions(lock, now, "initialize", at)
 	if err != nil || lock.Discovered == nil || now.Discovered == nil {
@@ -501,8 +501,8 @@ func compareDefinitions(lock, now *Lock, at func(method, name string) *Verdict) 
 	return differ || more, err
 }
 
-// compareSessions compares what both sides have with the engine that compares sessions, which
-// knows the meaning of a change. Handshake is the method whose result has the capabilities.
+// compareSessions compares what both locks have using package diff, which knows the meaning of
+// a change. handshake is the method whose result has the capabilities.
 func compareSessions(lock, now *Lock, handshake string, at func(method, name string) *Verdict) (differ bool, err error) {
 	old, err := lock.session("lock", now)
 	if err != nil {
@@ -541,8 +541,8 @@ func compareSessions(lock, now *Lock, handshake string, at func(method, name str
 	return len(report.Differences) > 0, nil
 }
 
-// namedElement returns the name in a path such as $.result.tools["a"].description, "" if it has
-// none, and the path with * in its place.
+// namedElement returns the name in a path such as $.result.tools["a"].description, or "", and
+// the path with * in place of the name.
 func namedElement(path string) (name, generic string) {
 	before, after, ok := strings.Cut(path, `["`)
 	if !ok {
@@ -567,7 +567,8 @@ func changeWords(d *diff.Difference) string {
 	return text
 }
 
-// changedText returns what differs: the values, of long texts the first lines that differ.
+// changedText returns the texts that differ: the values, or the first differing lines of long
+// texts.
 func changedText(d *diff.Difference) (old, now string) {
 	join := func(pieces []jsontree.Piece) string {
 		var b strings.Builder

@@ -8,12 +8,12 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// offering is a session in which a server offers some tools.
+// offering returns a session in which a server offers some tools.
 func offering(tools string) string {
 	return "= D\n" + `> {"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" + `< {"jsonrpc":"2.0","id":1,"result":{"tools":[` + tools + `]}}` + "\n"
 }
 
-// nextList goes between the tools of two lists.
+// nextList separates the tools of two lists.
 const nextList = `]}}
 > {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 < {"jsonrpc":"2.0","id":2,"result":{"tools":[`
@@ -49,7 +49,7 @@ func pin(t *testing.T, script string) *Lock {
 	return l
 }
 
-// Changes against a lock, with their meaning.
+// Changes against a lock are reported with their meaning.
 func TestLock(t *testing.T) {
 	const (
 		a = `{"name":"a","description":"Adds.","inputSchema":{"type":"object","properties":{"x":{"type":"number"}}}}`
@@ -105,7 +105,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// If a page of a list is missing, its pinned definitions are kept. An update names its changes.
+// If a page of a list is missing, its pinned definitions are kept. An update reports its changes.
 func TestLockKeeps(t *testing.T) {
 	const a, b = `{"name":"a","inputSchema":{}}`, `{"name":"b","inputSchema":{}}`
 	old := pin(t, offering(a+","+b))
@@ -124,7 +124,7 @@ func TestLockKeeps(t *testing.T) {
 	}
 }
 
-// The instructions of a second server differ at their end from those that are pinned.
+// The instructions of a second server differ from the pinned ones only at the end.
 func TestLockOfInstructions(t *testing.T) {
 	start := func(text string) string {
 		return `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
@@ -154,7 +154,7 @@ func TestLockOfInstructions(t *testing.T) {
 	}
 }
 
-// Capabilities are compared in each handshake, with those that are pinned of its era.
+// Capabilities are compared in each handshake, with the pinned ones of the same era.
 func TestLockOfCapabilities(t *testing.T) {
 	legacy := func(capabilities string) string {
 		return `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
@@ -217,7 +217,7 @@ func TestLockOfCapabilities(t *testing.T) {
 	}
 }
 
-// What a review would not show is escaped, and means the same.
+// Characters that a review would not show are escaped, without changing the meaning.
 func TestLockEscapes(t *testing.T) {
 	const tool = `{"name":"a","description":"x\u202ey%s","inputSchema":{"type":"object"}}`
 	lock := pin(t, offering(fmt.Sprintf(tool, "\u200b\U000e0041")))
@@ -235,10 +235,10 @@ func TestLockEscapes(t *testing.T) {
 	}
 }
 
-// A lock that cannot be read is an error.
+// A lock that cannot be read causes an error.
 func TestReadLock(t *testing.T) {
 	for text, want := range map[string]string{
-		"{}": "not a lock", `{"lock_version":9}`: "newer", "[": "not a lock", `{"lock_version":1} x`: "more follows", `{"lock_version":1,"other":1}`: "unknown field",
+		"{}": "not a lock", `{"lock_version":9}`: "newer", "[": "not a lock", `{"lock_version":1} x`: "data after the end", `{"lock_version":1,"other":1}`: "unknown field",
 		"": "is empty", `{"lock_version":1,"tools":{"a":5}}`: `tool "a" is not an object`, `{"lock_version":1,"capabilities":[1]}`: "the capabilities of initialize are not an object",
 	} {
 		if _, err := ReadLock([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// The example messages of documents that people write clients and servers from, each document as
-// one session in its order, with the rules that each message violates. A document that uses the
-// same id for several examples, or shows fragments, violates rules by that alone.
+// The example messages of documents that people use to write clients and servers. Each document is
+// one session, with the rules that each message violates. A document that uses the same id for
+// several examples, or shows fragments, violates rules for that reason alone.
 func TestReferenceDocuments(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "tap", "jsonrpc", "testdata", "reference", "*.txt"))
 	if err != nil || len(names) != 5 {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// metaPlaces are the values with a _meta in the params of a request, and in the result, by
-// method. An element [*] may also be the value itself.
+// metaPlaces lists, by method, the places of values with a _meta in the params of a request and
+// in the result. An element [*] may also be the value itself.
 var metaPlaces = map[string][]string{
 	"request sampling/createMessage":  {"messages.[*]", "messages.[*].content.[*]", "tools.[*]"},
 	"result tools/list":               {"tools.[*]"},
@@ -25,14 +25,14 @@ var metaPlaces = map[string][]string{
 	"result roots/list":               {"roots.[*]"},
 }
 
-// A meta is a _meta in a message, with its path and a name for what has it.
+// A meta is a _meta in a message, with its path and a name for its owner.
 type meta struct {
 	jsonrpc.Value
 	subject, path string
 }
 
-// allMetas returns each _meta in a message. Data of tools, in which a _meta may mean anything,
-// is not looked at.
+// allMetas returns each _meta in a message, except in data of tools, where a _meta may mean
+// anything.
 func (m *Message) allMetas() []meta { return m.metas.all(m, m.readMetas) }
 
 func (m *Message) readMetas(add func(meta)) {
@@ -103,7 +103,7 @@ func reservedPrefix(key string, rev jsonrpc.Revision) bool {
 	return len(labels) > 1 && ours(labels[1])
 }
 
-// knownMeta are the keys with the prefix that schemas and extensions define.
+// knownMeta are the keys with the MCP prefix that schemas and extensions define.
 var knownMeta = []string{
 	"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "subscriptionId", "serverInfo", "related-task",
 	"model-immediate-response",
@@ -116,8 +116,8 @@ var (
 	baggage     = regexp.MustCompile("^[ \t]*[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*=[ \t]*[!#-+\\--:<-\\[\\]-~]*[ \t]*(;.*)?$")
 )
 
-// validTrace reports whether a member of _meta with one of the three names for the context of
-// a trace has the format for it.
+// validTrace reports whether a member of _meta with one of the three trace context names has
+// the required format.
 func validTrace(name string, v jsonrpc.Value) bool {
 	if v.Class() != '"' {
 		return false

@@ -9,14 +9,14 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// maxWalk is how many levels deep a walk goes.
+// maxWalk limits the depth of a walk.
 const maxWalk = 32
 
 // A walk visits the values of a message, from the outside in.
 type walk struct {
 	steps [][]byte // names of members, nil for elements
-	// number is called for each number, and twice for the first name that an object has
-	// twice. Both may be nil.
+	// number is called for each number, and twice for the first duplicate name in an object.
+	// Both may be nil.
 	number func(v jsonrpc.Value)
 	twice  func(name []byte)
 }
@@ -52,7 +52,7 @@ func (w *walk) inside(v jsonrpc.Value) {
 	}
 }
 
-// path returns the place of the value that is visited, cut if it is long.
+// path returns the path of the current value, truncated if it is long.
 func (w *walk) path() string {
 	path := []byte("$")
 	for _, name := range w.steps {
@@ -74,8 +74,7 @@ func (w *walk) path() string {
 // plainName matches names that need no quotes in a path.
 var plainName = regexp.MustCompile(`^[\w$-]+$`)
 
-// loneSurrogate returns the first escape of a surrogate in a JSON text that is not one of a
-// pair, "" if there is none.
+// loneSurrogate returns the first escape of an unpaired surrogate in a JSON text, or "".
 func loneSurrogate(text []byte) string {
 	for {
 		i := bytes.IndexByte(text, '\\')
@@ -91,7 +90,7 @@ func loneSurrogate(text []byte) string {
 	}
 }
 
-// notUTF8 returns the index of the first byte of a text that is not UTF-8, -1 for none.
+// notUTF8 returns the index of the first byte that is not UTF-8, or -1.
 func notUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1
@@ -106,7 +105,7 @@ func notUTF8(text []byte) int {
 // hasLongNumber reports whether a text has 16 digits in a row.
 func hasLongNumber(text []byte) bool {
 	const long = 16
-	for i := long - 1; i < len(text); i += long { // a row of 16 has one of these
+	for i := long - 1; i < len(text); i += long { // a run of 16 covers one of these indices
 		if text[i]-'0' > 9 {
 			continue
 		}

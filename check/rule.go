@@ -13,22 +13,22 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Class is how much a violation matters. Larger is worse.
+// A Class is the severity of a violation. Larger is worse.
 type Class uint8
 
 const (
-	// Observation is a matter of security, performance or hygiene, or what traffic can
-	// only hint at.
+	// Observation is a matter of security, performance or hygiene, or something that the
+	// traffic only suggests.
 	Observation Class = iota + 1
 	// Should is a recommendation of the specification.
 	Should
 	// Must is a requirement of the specification.
 	Must
-	// ClientBreaking is what makes common SDKs lose a call, a list or the connection.
+	// ClientBreaking makes common SDKs lose a call, a list or the connection.
 	ClientBreaking
 )
 
-// Classes are the names of the classes, the worst first.
+// Classes are the names of the classes, worst first.
 var Classes = []string{"client-breaking", "must", "should", "observation"}
 
 // String returns the name of the class.
@@ -49,30 +49,29 @@ func ParseClass(s string) (Class, error) {
 
 // A Rule is one requirement.
 type Rule struct {
-	// ID names the rule: a family and a number, as in rpc-08. Ids are stable, and the id of
-	// a rule that was removed is not used again.
+	// ID names the rule: a family and a number, as in rpc-08. Ids are stable, and those of
+	// removed rules are not reused.
 	ID string
-	// Class is the class, with revisions where it depends on them: "must@B-E observation@A".
+	// Class is the class, with revisions if it depends on them: "must@B-E observation@A".
 	Class string
 	// In are the revisions in which the rule is judged, such as "A-E" or "A,C-E": A is
 	// 2024-11-05, B 2025-03-26, C 2025-06-18, D 2025-11-25 and E 2026-07-28.
 	In string
-	// Side is who is bound: client, server or both.
+	// Side is the side that is bound: client, server or both.
 	Side string
-	// Transport is where the rule is judged: any, stdio, http, or sse for HTTP+SSE.
+	// Transport is the transport on which the rule is judged: any, stdio, http, or sse for HTTP+SSE.
 	Transport string
-	// Text is what should hold. For an observation it may be what is reported.
+	// Text is the requirement; for an observation it may be the problem instead.
 	Text string
 	// Source names the pages of the specification, by revision: "B-D:basic/transports#stdio".
 	Source string
-	// Fix advises the person who reads the finding, in one line.
+	// Fix is advice on how to fix a violation, in one line.
 	Fix string
-	// New returns the functions that judge one session. What they remember of the session,
-	// which must be bounded, is in variables of New. It is nil for rules that compare with a
-	// lock.
+	// New returns the functions that judge one session. They keep their state, which must be
+	// bounded, in variables of New. New is nil for rules that compare with a lock.
 	New func(s *Session) Hooks
 
-	// classes are those of the revisions. They are set when the rule is registered.
+	// classes are the classes by revision, set when the rule is registered.
 	classes [5]Class
 }
 
@@ -81,26 +80,25 @@ type Rule struct {
 type Hooks struct {
 	// Message judges a message that the bound side sent and that On selects.
 	Message func(m *Message, v *Verdict)
-	// On selects messages by kind, and method if one is given: "request", "notification",
-	// "result", "error" and "message" for all of these, "invalid" for what is not a
-	// message, "batch" for a batch before its elements. "result tools/list" is the result
-	// of a tools/list. "request elicitation/create" is also an entry of inputRequests, and
-	// "result elicitation/create" one of inputResponses (2026-07-28).
+	// On selects messages by kind, and by method if one is given: "request", "notification",
+	// "result" and "error", or "message" for all of these; "invalid" for anything that is not
+	// a message; "batch" for a batch before its elements. "result tools/list" is the result
+	// of a tools/list. "request elicitation/create" also selects entries of inputRequests,
+	// and "result elicitation/create" entries of inputResponses (2026-07-28).
 	On []string
-	// Watch sees all messages of both sides, before Message, to remember things.
+	// Watch sees all messages of both sides, before Message, to keep state.
 	Watch func(m *Message)
-	// Frame judges a frame, of any lane. It is called whatever revision is in force.
+	// Frame judges a frame, of any lane. It is called in any revision.
 	Frame func(e *session.Entry, v *Verdict)
-	// Exchange judges an HTTP exchange that is over, or open at the end of the recording.
+	// Exchange judges an HTTP exchange that has ended, or is open at the end of the recording.
 	Exchange func(x *Exchange, v *Verdict)
-	// Call judges a call that is over, or open at the end of the recording.
+	// Call judges a call that has ended, or is open at the end of the recording.
 	Call func(c *session.Call, v *Verdict)
 	// End judges the session at the end of the recording.
 	End func(v *Verdict)
 }
 
-// each returns New for a rule that remembers nothing: judge judges the messages that on
-// selects.
+// each returns New for a rule without state: judge judges the messages that on selects.
 func each(judge func(m *Message, v *Verdict), on ...string) func(*Session) Hooks {
 	return func(*Session) Hooks { return Hooks{On: on, Message: judge} }
 }
@@ -114,12 +112,12 @@ func eachExchange(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks { return Hooks{Exchange: judge} }
 }
 
-// revisions are those that rules name by the letters A to E.
+// revisions are the revisions that rules denote by the letters A to E.
 var revisions = jsonrpc.Revisions[:5]
 
-// indexOf returns the index of a revision in Rule.classes, -1 if it has none.
+// indexOf returns the index of a revision in Rule.classes, or -1.
 func indexOf(rev jsonrpc.Revision) int {
-	switch rev { // a search would take a fifth of the time of a check
+	switch rev { // a search would take a fifth of the time of a whole check
 	case jsonrpc.Rev20241105:
 		return 0
 	case jsonrpc.Rev20250326:
@@ -134,8 +132,8 @@ func indexOf(rev jsonrpc.Revision) int {
 	return -1
 }
 
-// known returns a revision, and "" for a version that is none, as if it had not been named. The
-// dialect has no rules.
+// known returns rev, or "" for an unknown revision, as if none had been named. The dialect
+// counts as known, but has no rules.
 func known(rev jsonrpc.Revision) jsonrpc.Revision {
 	if indexOf(rev) < 0 && rev != jsonrpc.Dialect {
 		return ""
@@ -153,7 +151,7 @@ func parseRevisions(list string) (all []int) {
 	return all
 }
 
-// prepare reads Class and In. A mistake in them panics, which a test finds.
+// prepare parses Class and In. It panics on a mistake in them, which a test would find.
 func (r *Rule) prepare() {
 	in := parseRevisions(r.In)
 	for part := range strings.FieldsSeq(r.Class) {
@@ -173,8 +171,8 @@ func (r *Rule) prepare() {
 	}
 }
 
-// ClassIn returns the class in a revision, and in all of them, if it is not known, the
-// mildest; 0 if the rule is not judged in that revision.
+// ClassIn returns the class in a revision, or 0 if the rule is not judged in it. If the revision
+// is not known, it returns the mildest class of all revisions.
 func (r *Rule) ClassIn(rev jsonrpc.Revision) Class {
 	if rev == "" {
 		return slices.Min(r.classes[:])
@@ -195,13 +193,13 @@ func (r *Rule) RevisionNames() (names []string) {
 	return names
 }
 
-// ClassText returns Class with the names of revisions, and SourceText Source.
+// ClassText returns Class with the names of revisions.
 func (r *Rule) ClassText() string { return named(strings.ReplaceAll(r.Class, " ", ", ")) }
 
-// SourceText returns Source with the names of revisions: see [Rule.ClassText].
+// SourceText returns Source with the names of revisions.
 func (r *Rule) SourceText() string { return named(r.Source) }
 
-// revisionList is a list of revisions before the page of a source, or behind a class.
+// revisionList matches a list of revisions before the page of a source or after a class.
 var revisionList = regexp.MustCompile(`\b[A-E](-[A-E])?(,[A-E](-[A-E])?)*:|@[A-E](-[A-E])?\b`)
 
 func named(text string) string {
@@ -238,7 +236,7 @@ func (r *Rule) applies(transport string) bool {
 	return r.Transport == "any" || r.Transport == transport || r.Transport == "http" && transport == "sse"
 }
 
-// families are all declared rules, one list for each family.
+// families lists all declared rules by family.
 var families = [][]Rule{
 	rulesRPC, rulesApp, rulesAuth, rulesCapability, rulesClient, rulesDeprecated, rulesDrift, rulesExtension, rulesFeature, rulesFlow,
 	rulesHTTP, rulesHTTPSession, rulesStream, rulesInit, rulesMRTR, rulesNegotiation, rulesPerformance, rulesSecurity, rulesStdio, rulesSubscription, {ruleSchema}, rulesSchema, rulesPin, rulesTask, rulesType,

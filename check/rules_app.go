@@ -94,7 +94,7 @@ var rulesApp = []Rule{
 	},
 }
 
-// metaClientCapabilities is the path of the capabilities in a request of 2026-07-28.
+// metaClientCapabilities is the path of the client capabilities in a request of 2026-07-28.
 const metaClientCapabilities = `$.params._meta["` + jsonrpc.MetaPrefix + `clientCapabilities"]`
 
 const extensionUI = jsonrpc.MetaPrefix + "ui"

@@ -19,7 +19,7 @@ const (
 	sourceMetadata = "C-D:basic/authorization#authorization-server-location; E:basic/authorization/authorization-server-discovery#authorization-server-location; RFC 9728 s2"
 )
 
-// rulesAuth are about authorization, as traffic with the MCP server shows it.
+// rulesAuth check the part of authorization that is visible in traffic with the MCP server.
 var rulesAuth = []Rule{
 	{
 		ID: "auth-01", Class: "must", In: "A-E", Side: "server", Transport: "http",
@@ -54,7 +54,7 @@ var rulesAuth = []Rule{
 	},
 	{
 		ID: "auth-03", Class: "observation", In: "C-E", Side: "server", Transport: "http",
-		Text:   "resource in the metadata of the protected resource has another origin than the server. Clients then refuse to authorize.",
+		Text:   "resource in the metadata of the protected resource has a different origin than the server. Clients then refuse to authorize.",
 		Source: "RFC 9728 s3.3",
 		Fix:    "Set resource to the public URL of the endpoint.",
 		New: metadata(func(x *Exchange, doc jsonrpc.Value, v *Verdict) {
@@ -69,7 +69,7 @@ var rulesAuth = []Rule{
 	},
 	{
 		ID: "auth-08", Class: "must", In: "B-E", Side: "client", Transport: "http",
-		Text:   "Authorization requests have a code_challenge (from 2025-11-25 on with code_challenge_method=S256), token requests for a code a code_verifier.",
+		Text:   "Authorization requests have a code_challenge (from 2025-11-25 with code_challenge_method=S256), and token requests for a code have a code_verifier.",
 		Source: "B:basic/authorization#implementation-requirements; C-D:basic/authorization#authorization-code-protection; E:basic/authorization/security-considerations#authorization-code-protection",
 		Fix:    "Use PKCE with S256.",
 		New: oauth(func(q oauthRequest, v *Verdict) {
@@ -173,14 +173,14 @@ var rulesAuth = []Rule{
 	},
 	{
 		ID: "auth-15", Class: "should", In: "D-E", Side: "client", Transport: "http",
-		Text:   "A refused request is retried a few times at most: there are no more than three refusals with 401 or 403 in a row.",
+		Text:   "A refused request is not retried endlessly: there are at most three refusals with 401 or 403 in a row.",
 		Source: "D:basic/authorization#step-up-authorization-flow; E:basic/authorization/index#step-up-authorization-flow",
 		Fix:    "Count the attempts and give up.",
 		New:    retries,
 	},
 	{
 		ID: "auth-16", Class: "observation", In: "C-E", Side: "server", Transport: "http",
-		Text:   "resource_metadata is not an absolute https URL, or a Bearer challenge cannot be parsed. Loopback needs no https.",
+		Text:   "resource_metadata is not an absolute https URL, or a Bearer challenge cannot be parsed. Loopback does not need https.",
 		Source: "RFC 9728 s5.1; RFC 9110 s11.6.1",
 		Fix:    "Give an absolute URL in quotes.",
 		New: refusals(func(x *Exchange, v *Verdict) {
@@ -284,14 +284,14 @@ func metadata(judge func(x *Exchange, doc jsonrpc.Value, v *Verdict)) func(*Sess
 	}
 }
 
-// An oauthRequest is a request to an authorization server that is reached through the tap.
+// An oauthRequest is a request that reaches an authorization server through the tap.
 type oauthRequest struct {
 	kind string        // authorize, token (for a code) or register
-	form url.Values    // of the first two
-	doc  jsonrpc.Value // of the last one
+	form url.Values    // for authorize and token
+	doc  jsonrpc.Value // for register
 }
 
-// oauth returns New for a rule about such requests.
+// oauth returns New for a rule about OAuth requests.
 func oauth(judge func(q oauthRequest, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks {
 		bodies := bounded.Map[uint64, string]{Max: 16}
@@ -333,7 +333,7 @@ var (
 )
 
 // challenge returns the parameters of the first Bearer challenge, nil if there is none, and
-// whether all of it could be read.
+// reports whether all of it could be parsed.
 func (x *Exchange) challenge() (params map[string]string, whole bool) {
 	text := strings.Join(field(x.Response, authenticate), ", ")
 	at := bearerScheme.FindStringIndex(text)
@@ -361,7 +361,7 @@ func (x *Exchange) challenge() (params map[string]string, whole bool) {
 func retries(s *Session) Hooks {
 	row, last, about := 0, uint64(0), ""
 	return streamable(func(x *Exchange, v *Verdict) {
-		if !x.byServer() || !x.asks() {
+		if !x.byServer() || !x.carriesRequest() {
 			return
 		}
 		refused := x.Response.Status == 401 || x.Response.Status == 403

@@ -19,7 +19,7 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-02", Class: "should@A-B must@C-D", In: "A-D", Side: "client", Transport: "any",
-		Text:   "A client sends requests of resources only if resources is declared, and resources/subscribe only if resources.subscribe is true.",
+		Text:   "A client sends resource requests only if resources is declared, and resources/subscribe only if resources.subscribe is true.",
 		Source: "A-D:basic/lifecycle#operation",
 		Fix:    "Read the server's capabilities before calling.",
 		New: each(func(m *Message, v *Verdict) {
@@ -46,11 +46,11 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-05", Class: "should@A-B must@C-D observation@E", In: "A-E", Side: "server", Transport: "any",
-		Text: "A list_changed notification comes only from a server that declared listChanged of that list, and notifications/resources/updated " +
+		Text: "A list_changed notification comes only from a server that declared listChanged for that list, and notifications/resources/updated " +
 			"only from one that declared resources.subscribe.",
 		Source: "A-D:basic/lifecycle#operation; A-E:server/tools#list-changed-notification, server/resources#list-changed-notification, " +
 			"server/resources#capabilities, server/prompts#list-changed-notification",
-		Fix: `Declare "listChanged":true, or "subscribe":true of resources.`,
+		Fix: `Declare "listChanged":true, or "subscribe":true for resources.`,
 		New: each(func(m *Message, v *Verdict) {
 			needed := "listChanged"
 			if m.Method == "notifications/resources/updated" {
@@ -100,7 +100,7 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-09", Class: "must", In: "D-E", Side: "server", Transport: "any",
-		Text:   "Sampling with tools or toolChoice is requested only of a client that declared sampling.tools.",
+		Text:   "Sampling with tools or toolChoice is requested only from a client that declared sampling.tools.",
 		Source: "D-E:client/sampling#tools-in-sampling",
 		Fix:    "Leave the tools out, or require the capability.",
 		New: each(func(m *Message, v *Verdict) {
@@ -165,7 +165,7 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-13", Class: "observation@A-D must@E", In: "A-E", Side: "server", Transport: "any",
-		Text:   "A server that declared tools, prompts or resources implements the list request of it.",
+		Text:   "A server that declared tools, prompts or resources implements its list request.",
 		Source: "E:server/tools#capabilities, server/prompts#capabilities, server/resources#capabilities",
 		Fix:    "Implement the list method; an empty list is legal.",
 		New: each(func(m *Message, v *Verdict) {
@@ -180,8 +180,8 @@ var rulesCapability = []Rule{
 	},
 	{
 		ID: "cap-14", Class: "must", In: "A-E", Side: "server", Transport: "any",
-		Text: "A server that responds to requests of tools, resources, prompts or (from 2025-03-26) completion with content has declared the capability. " +
-			"An empty list needs none.",
+		Text: "A server that responds to requests for tools, resources, prompts or (from 2025-03-26) completion with content has declared the capability. " +
+			"An empty list does not need it.",
 		Source: "A-E:server/tools#capabilities, server/resources#capabilities, server/prompts#capabilities; B-E:server/utilities/completion#capabilities",
 		Fix:    "Declare the capability in initialize or server/discover.",
 		New: each(func(m *Message, v *Verdict) {
@@ -259,13 +259,13 @@ func (v *Verdict) required(m *Message, capabilities jsonrpc.Value, names ...stri
 	v.Check(declares(capabilities, names...), m.about(), "", strings.Join(names, ".")+" is not declared")
 }
 
-// requires returns New for a rule that requests need a capability of the server.
+// requires returns New for a rule that requests need a server capability.
 func requires(name string, on ...string) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) { v.required(m, m.Session.Server, name) }, on...)
 }
 
-// requiredOfSampling judges whether a client that declared sampling has declared a part of it: in
-// 2026-07-28 with the request that the message is embedded in the result of.
+// requiredOfSampling judges whether a client that declared sampling also declared a part of it.
+// In 2026-07-28 the capabilities are those in the request whose result embeds the message.
 func (v *Verdict) requiredOfSampling(m *Message, name string) {
 	client := m.Session.Client
 	if m.Path != "$" {
@@ -289,8 +289,8 @@ func modeOf(params jsonrpc.Value) string {
 	return params.Get("mode").Decoded()
 }
 
-// declaresMode reports whether a client has declared a mode of elicitation. A mode that does
-// not exist is reported by cli-11.
+// declaresMode reports whether a client declared a mode of elicitation. Modes that do not exist
+// are reported by cli-11.
 func declaresMode(client jsonrpc.Value, mode string) bool {
 	switch mode {
 	case "form":
@@ -301,8 +301,8 @@ func declaresMode(client jsonrpc.Value, mode string) bool {
 	return true
 }
 
-// hasContent reports whether a result has the content of its method, and not an empty list or
-// a failure.
+// hasContent reports whether a result has the content of its method, rather than an empty list
+// or a failure.
 func hasContent(m *Message) bool {
 	var values jsonrpc.Value
 	switch method := m.Request.Method; method {

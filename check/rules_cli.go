@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// rulesClient are about roots, sampling and elicitation, and what clients ask for.
+// rulesClient are about roots, sampling and elicitation, and what clients request.
 var rulesClient = []Rule{
 	{
 		ID: "cli-01", Class: "must", In: "A-E", Side: "client", Transport: "any",
@@ -120,15 +120,15 @@ var rulesClient = []Rule{
 	},
 	{
 		ID: "cli-08", Class: "must", In: "D-E", Side: "server", Transport: "any",
-		Text: "In the messages of a sampling a user message with a tool_result has nothing but tool_results, and after an assistant message with tool_use " +
-			"comes a user message that answers every one of them.",
+		Text: "In sampling messages, a user message with a tool_result has only tool_results, and an assistant message with tool_use is followed by " +
+			"a user message with a tool_result for each.",
 		Source: "D-E:client/sampling#tool-result-messages, #tool-use-and-result-balance",
-		Fix:    "Add the missing tool_result blocks and move other content to a message of its own.",
+		Fix:    "Add the missing tool_result blocks and move other content to a separate message.",
 		New:    each(toolBalance, "request sampling/createMessage"),
 	},
 	{
 		ID: "cli-09", Class: "observation", In: "C-E", Side: "server", Transport: "any",
-		Text:   "A form does not ask for secrets. That it does is taken from the names and titles of its text fields.",
+		Text:   "A form does not ask for secrets. This is judged by the names and titles of its text fields.",
 		Source: "C:client/elicitation#security-considerations; D-E:client/elicitation#form-mode-security",
 		Fix:    "Use URL mode.",
 		New: eachElicitation("form", func(m *Message, v *Verdict) {
@@ -216,10 +216,10 @@ var rulesClient = []Rule{
 	},
 	{
 		ID: "cli-16", Class: "observation", In: "A-E", Side: "client", Transport: "any",
-		Text: "A client calls a tool, or gets a prompt, that is in the list that the server sent. Only complete lists are compared, if the server has not " +
-			"announced a change, and only calls that fail.",
+		Text: "A client calls only tools, and gets only prompts, that the server listed. This is judged for calls that fail, if the list is complete " +
+			"and no change was announced.",
 		Source: "A-E:server/tools#listing-tools, server/prompts#listing-prompts",
-		Fix:    "Use the name as it is in the list; a host that adds a prefix, or changes the spelling for a model, has to undo it.",
+		Fix:    "Use the name as it is in the list; a host that adds a prefix, or changes the spelling for a model, must undo it.",
 		New:    listedNames,
 	},
 }
@@ -229,7 +229,7 @@ func eachElicitation(mode string, judge func(m *Message, v *Verdict)) func(*Sess
 	return each(func(m *Message, v *Verdict) {
 		own := modeOf(m.Parameters())
 		if m.Revision == jsonrpc.Rev20250618 {
-			own = "form" // it has no modes
+			own = "form" // this revision has no modes
 		}
 		if own == mode {
 			v.clean(func() { judge(m, v) })
@@ -338,7 +338,7 @@ func toolBalance(m *Message, v *Verdict) {
 		for _, message := range m.Param("messages").Each {
 			user := message.Get("role").Decoded() == "user"
 			uses, results, others := map[string]bool{}, map[string]bool{}, false
-			blocksOf(message.Get("content"), path, "prompt", func(b block) { // without the content of tool_results
+			blocksOf(message.Get("content"), path, "prompt", func(b block) { // not the content of tool_results
 				switch t := b.Get("type").Decoded(); {
 				case t == "tool_use" && !user:
 					uses[b.Get("id").Decoded()] = true
@@ -349,7 +349,7 @@ func toolBalance(m *Message, v *Verdict) {
 				}
 			})
 			if len(results) > 0 && others {
-				v.Violate(m.Method, path, "a tool_result beside other content")
+				v.Violate(m.Method, path, "a tool_result next to other content")
 			}
 			for id := range results {
 				delete(open, id)
@@ -369,7 +369,7 @@ func toolBalance(m *Message, v *Verdict) {
 var secrets = regexp.MustCompile(`password|passwd|passphrase|apikey|secretkey|clientsecret|privatekey|creditcard|cardnumber|` +
 	`(?:access|auth|bearer|api|refresh)token$|^(?:token|cvv|cvc)$`)
 
-// isSecret reports whether a name or a title is that of a secret.
+// isSecret reports whether a name or a title denotes a secret.
 func isSecret(name string) bool {
 	return secrets.MatchString(strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)))
 }
@@ -404,7 +404,7 @@ func safeURL(m *Message, v *Verdict) {
 // links matches the beginning of a URL that people can click.
 var links = regexp.MustCompile(`(?i)\bhttps?://[^\s/"'<>)]+`)
 
-// isExample reports whether a link is only an example: of a reserved host.
+// isExample reports whether a link is only an example: its host is reserved.
 func isExample(link string) bool {
 	host := strings.ToLower(link[strings.Index(link, "//")+2:])
 	host, _, _ = strings.Cut(host, ":")
@@ -413,12 +413,12 @@ func isExample(link string) bool {
 	})
 }
 
-// rootChanges judges cli-15. A change is a violation if no notification comes between the two
-// lists or before the next one.
+// rootChanges judges cli-15. A change is a violation if no notification is sent between the two
+// lists, nor before the next one.
 func rootChanges(s *Session) Hooks {
 	var before uint64
 	var known, notified bool
-	var missed *Verdict // of a change without a notification so far
+	var missed *Verdict // of a change that was not announced yet
 	watch := func(m *Message) {
 		if m.Kind == jsonrpc.Notification && m.Method == "notifications/roots/list_changed" {
 			if notified = true; missed != nil {
@@ -458,7 +458,7 @@ func rootChanges(s *Session) Hooks {
 	return Hooks{Watch: watch, On: []string{"result roots/list"}, Message: judge, End: func(*Verdict) { settle() }}
 }
 
-// listedNames judges cli-16. A call that succeeds shows that the server has more than it lists.
+// listedNames judges cli-16. If a call succeeds, the server has more than it lists.
 func listedNames(s *Session) Hooks {
 	tools, prompts := listing{method: "tools/list"}, listing{method: "prompts/list"}
 	unlisted := bounded.Map[session.Ref, string]{Max: maxRequests} // what is wrong, by request
@@ -505,11 +505,11 @@ func listedNames(s *Session) Hooks {
 	}
 }
 
-// maxSuggested is how many names are searched for the one that is meant.
+// maxSuggested limits the names that are searched for a suggestion.
 const maxSuggested = 500
 
-// notListed describes a name that is not in a list, with the one that is probably meant, or else
-// the first ones.
+// notListed describes a name that is not in a list, with the name that was probably meant, or
+// else the first names in the list.
 func notListed(name, member string, defs map[string]jsonrpc.Value) string {
 	text := "not in the list of " + member
 	switch {
@@ -533,7 +533,7 @@ func notListed(name, member string, defs map[string]jsonrpc.Value) string {
 	return text + ", which has " + strings.Join(names, ", ")
 }
 
-// foldName returns a name in lower case and without what separates its words.
+// foldName returns a name in lower case and without word separators.
 func foldName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", "/", "", ":", "", " ", "").Replace(name))
 }

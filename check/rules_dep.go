@@ -54,7 +54,7 @@ var rulesDeprecated = []Rule{
 		Source: "A-E:schema",
 		Fix:    "Follow the schema of the specification.",
 		New: eachFrame(func(e *session.Entry, v *Verdict) {
-			v.revision = "" // that of the dialect is none
+			v.revision = "" // the dialect has no revision
 			for i := range e.Parts {
 				m := e.Of(i)
 				params, result := jsonrpc.Value(m.Params), jsonrpc.Value(m.Result)
@@ -72,12 +72,12 @@ var rulesDeprecated = []Rule{
 	},
 	{
 		ID: "dep-05", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "An error code of another meaning is used: -32001 for a missing resource, -32002 for a failed tool.",
+		Text:   "An error code with another meaning is used: -32001 for a missing resource, -32002 for a failed tool.",
 		Source: "E:basic/index#error-codes",
 		Fix:    "Use codes outside -32768 to -32000.",
 		New: each(func(m *Message, v *Verdict) {
 			collides := m.ErrorCode == "-32001" && m.Request.Method == "resources/read" || m.ErrorCode == "-32002" && m.Request.Method == "tools/call"
-			v.Check(!collides, m.Request.Method, "$.error.code", "a code of another meaning: "+m.ErrorCode)
+			v.Check(!collides, m.Request.Method, "$.error.code", "a code with another meaning: "+m.ErrorCode)
 		}, "error resources/read", "error tools/call"),
 	},
 	{
@@ -98,7 +98,7 @@ var rulesDeprecated = []Rule{
 	},
 }
 
-// spelled are known names of members, by their letters.
+// spelled maps known member names, in lower case without separators, to their spelling.
 var spelled = func() map[string]string {
 	names := map[string]string{}
 	for name := range strings.FieldsSeq(`nextCursor inputSchema outputSchema isError structuredContent protocolVersion clientInfo serverInfo
@@ -108,7 +108,7 @@ var spelled = func() map[string]string {
 	return names
 }()
 
-// spelledAs returns the known name that a name may stand for, "" if there is none.
+// spelledAs returns the known name that a name probably stands for, or "".
 func spelledAs(name []byte) string {
 	return spelled[strings.Map(func(r rune) rune {
 		switch {
@@ -121,7 +121,7 @@ func spelledAs(name []byte) string {
 	}, string(name))]
 }
 
-// spelledLists are the lists of results whose elements are looked at.
+// spelledLists are the lists in results whose elements are checked.
 var spelledLists = []string{"tools", "resources", "resourceTemplates", "content", "contents"}
 
 // spelling judges dep-06 in the params or the result, and in the elements of its lists.

@@ -52,7 +52,7 @@ var rulesDrift = []Rule{
 			}
 			switch own := m.Member("capabilities"); {
 			case digest(own) != digest(other.Server):
-				v.Violate("capabilities", "$.result.capabilities", "other than in another session: "+string(own))
+				v.Violate("capabilities", "$.result.capabilities", "differ from another session: "+string(own))
 			case same:
 				v.Hold()
 			}
@@ -60,12 +60,12 @@ var rulesDrift = []Rule{
 	},
 }
 
-// digest identifies a value, whatever the order of its members.
+// digest identifies a value, regardless of the order of its members.
 func digest(v jsonrpc.Value) [32]byte {
 	return sha256.Sum256(canonical(v))
 }
 
-// listDigest identifies a list, whatever the order of its elements.
+// listDigest identifies a list, regardless of the order of its elements.
 func listDigest(list jsonrpc.Value) (sum [32]byte) {
 	for _, v := range list.Each {
 		for i, b := range digest(v) {
@@ -75,15 +75,15 @@ func listDigest(list jsonrpc.Value) (sum [32]byte) {
 	return sum
 }
 
-// changesAnnounced judges drift-01. A notification may also come after the list.
+// changesAnnounced judges drift-01. The notification may also follow the list.
 func changesAnnounced(s *Session) Hooks {
 	type list struct {
 		digest    [32]byte
 		announced bool
-		pending   uint64 // the frame of a change that is not announced so far
+		pending   uint64 // the frame of a change that was not announced yet
 	}
 	known := map[string]*list{}
-	wanted := map[string]bool{}                        // by a subscription of 2026-07-28
+	wanted := map[string]bool{}                        // requested by a subscription of 2026-07-28
 	gets := bounded.Map[uint64, bool]{Max: maxStreams} // open streams for notifications on HTTP
 	settle := func(method string, l *list, v *Verdict) {
 		if l.pending != 0 {
@@ -153,21 +153,21 @@ func changesAnnounced(s *Session) Hooks {
 	}
 }
 
-// maxVersions is how many definitions with one name in one list are compared.
+// maxVersions limits the definitions with the same name in a list that are compared.
 const maxVersions = 4
 
-// definitionsChange judges drift-02. A list may have several definitions with one name, which
-// feat-03 reports: each is compared with those of the list before.
+// definitionsChange judges drift-02. A list may have several definitions with the same name,
+// which feat-03 reports: each is compared with those in the previous list.
 func definitionsChange(*Session) Hooks {
 	type definition struct {
 		whole [32]byte
-		text  jsonrpc.Value // nil if there was no room for it
+		text  jsonrpc.Value // nil if it was too large
 	}
 	type definitions struct {
-		list        int // that has now
+		list        int // the number of the list that has now
 		before, now []definition
 	}
-	begun := map[string]int{}                                   // lists with all their pages, by method
+	begun := map[string]int{}                                   // number of lists started, by method
 	known := bounded.Map[string, definitions]{Max: maxRequests} // by list and name
 	return Hooks{
 		On: []string{"result tools/list", "result prompts/list"},
@@ -206,8 +206,8 @@ func definitionsChange(*Session) Hooks {
 	}
 }
 
-// changed returns the first part of a definition that changed, the text that models read before
-// others, and how.
+// changed returns which part of a definition changed, and how. It looks first at the text that
+// models read.
 func changed(old, now jsonrpc.Value) (where, what string) {
 	if old == nil || now == nil {
 		return "", "its definition changed"

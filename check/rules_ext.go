@@ -58,9 +58,9 @@ var rulesExtension = []Rule{
 	},
 	{
 		ID: "ext-03", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   `tasks/update and tasks/cancel are acknowledged with an empty result: resultType "complete", and _meta if need be.`,
+		Text:   `tasks/update and tasks/cancel are acknowledged with an empty result: resultType "complete", and optionally _meta.`,
 		Source: pageTasks + "#task-update-requests, #task-cancellation",
-		Fix:    "Return the empty acknowledgment; the status comes by polling.",
+		Fix:    "Return the empty acknowledgment; the status is polled.",
 		New: each(func(m *Message, v *Verdict) {
 			for name := range m.Outcome().Each {
 				if n := string(name); n != "resultType" && n != "_meta" {
@@ -73,7 +73,7 @@ var rulesExtension = []Rule{
 	},
 	{
 		ID: "ext-04", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   "A key of inputRequests never stands for two different requests within the life of a task.",
+		Text:   "A key of inputRequests never stands for two different requests of the same task.",
 		Source: pageTasks + "#task-update-requests",
 		Fix:    "Number the keys.",
 		New: func(*Session) Hooks {
@@ -123,7 +123,7 @@ var rulesExtension = []Rule{
 	},
 	{
 		ID: "ext-08", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   "tasks/get, tasks/update and tasks/cancel from a request that did not declare the extension are answered -32021.",
+		Text:   "tasks/get, tasks/update and tasks/cancel from a request that did not declare the extension are answered with -32021.",
 		Source: pageTasks + "#protocol-errors",
 		Fix:    "Return -32021, naming the extension.",
 		New: each(func(m *Message, v *Verdict) {
@@ -152,14 +152,14 @@ var rulesExtension = []Rule{
 	},
 	{
 		ID: "ext-10", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   "A task can be polled as soon as its id is returned: the first tasks/get, within ttlMs and before any tasks/cancel, is not answered -32602.",
+		Text:   "A task can be polled as soon as its id is returned: the first tasks/get, within ttlMs and before any tasks/cancel, is not answered with -32602.",
 		Source: pageTasks + "#task-creation",
 		Fix:    "Store the task before answering.",
 		New:    tasksKnown,
 	},
 	{
 		ID: "ext-11", Class: "should", In: "E", Side: "client", Transport: "any",
-		Text:   "tasks/get requests for a task are at least pollIntervalMs apart; 10 % are allowed for clocks.",
+		Text:   "tasks/get requests for a task are at least pollIntervalMs apart; 10 % less is tolerated for clocks.",
 		Source: pageTasks + "#task-polling",
 		Fix:    "Honour the latest pollIntervalMs.",
 		New:    tasksPolled,
@@ -192,8 +192,8 @@ func declaresTasks(params jsonrpc.Value) bool {
 	return params.Get("_meta", jsonrpc.MetaPrefix+"clientCapabilities", "extensions", tasksExtension) != nil
 }
 
-// missingTaskField returns the first field of a task that is missing or has the wrong type, ""
-// if there is none.
+// missingTaskField returns the first field of a task that is missing or has the wrong type,
+// or "".
 func missingTaskField(task jsonrpc.Value) string {
 	for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt"} {
 		if task.Get(name).Class() != '"' {
@@ -208,7 +208,7 @@ func missingTaskField(task jsonrpc.Value) string {
 
 // tasksKnown judges ext-10.
 func tasksKnown(*Session) Hooks {
-	fresh := bounded.Map[string, time.Duration]{Max: maxRequests} // until when a task must be known
+	fresh := bounded.Map[string, time.Duration]{Max: maxRequests} // the time until which a task must be known
 	return Hooks{
 		Watch: func(m *Message) {
 			switch {
@@ -238,7 +238,7 @@ func tasksKnown(*Session) Hooks {
 // tasksPolled judges ext-11.
 func tasksPolled(*Session) Hooks {
 	interval := bounded.Map[string, time.Duration]{Max: maxRequests} // by task
-	last := bounded.Map[string, time.Duration]{Max: maxRequests}     // requests
+	last := bounded.Map[string, time.Duration]{Max: maxRequests}     // last request, by task
 	return Hooks{
 		Watch: func(m *Message) {
 			id, every := m.Member("taskId").Decoded(), m.Member("pollIntervalMs")

@@ -55,7 +55,7 @@ var rulesFeature = []Rule{
 	},
 	{
 		ID: "feat-04", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
-		Text:   "The result of a tools/call has an array content, also beside structuredContent.",
+		Text:   "The result of a tools/call has an array content, even with structuredContent.",
 		Source: "schema CallToolResult; observed: the TypeScript SDK fails the call",
 		Fix:    `Put the result into a text block of content; "content":[] is for a result without any.`,
 		New: each(func(m *Message, v *Verdict) {
@@ -124,7 +124,7 @@ var rulesFeature = []Rule{
 	{
 		ID: "feat-12", Class: "observation", In: "A-E", Side: "server", Transport: "any",
 		Text: "A missing resource is answered with the error -32002, in 2026-07-28 with -32602, never with empty contents. " +
-			"That a resource is missing is taken from the text of the error.",
+			"This is judged by the text of the error.",
 		Source: "A-E:server/resources#error-handling",
 		Fix:    "Return the error with the URI in data.",
 		New:    each(missingResource, "result resources/read", "error resources/read"),
@@ -168,7 +168,7 @@ var rulesFeature = []Rule{
 	},
 	{
 		ID: "feat-16", Class: "should", In: "A-E", Side: "server", Transport: "any",
-		Text:   "An invalid cursor is answered with the error -32602. That it is invalid is taken from the text of the error.",
+		Text:   "An invalid cursor is answered with the error -32602. This is judged by the text of the error.",
 		Source: "A-E:server/utilities/pagination#error-handling",
 		Fix:    "Return -32602.",
 		New: each(func(m *Message, v *Verdict) {
@@ -200,8 +200,8 @@ var rulesFeature = []Rule{
 	},
 	{
 		ID: "feat-18", Class: "client-breaking", In: "E", Side: "server", Transport: "any",
-		Text: "Complete results of server/discover, of the lists of tools, prompts, resources and templates, and of resources/read have an integer ttlMs " +
-			"from 0 on and a cacheScope that is public or private.",
+		Text: "Complete results of server/discover, of the lists of tools, prompts, resources and templates, and of resources/read have a non-negative " +
+			"integer ttlMs and a cacheScope that is public or private.",
 		Source: "E:server/utilities/caching#cacheable-results, #time-to-live-ttl-field; schema CacheableResult; " +
 			"observed: the TypeScript SDK rejects a tools/list without them",
 		Fix: `Add "ttlMs":0,"cacheScope":"private" if nothing better is known.`,
@@ -226,7 +226,7 @@ var rulesFeature = []Rule{
 		Source: "E:server/utilities/caching#interaction-with-pagination",
 		Fix:    "Set the scope per list, not per page.",
 		New: func(s *Session) Hooks {
-			scopes := bounded.Map[string, string]{Max: maxKnown} // of the page that issued a cursor
+			scopes := bounded.Map[string, string]{Max: maxKnown} // scope of the page that issued a cursor
 			return Hooks{On: onLists, Message: func(m *Message, v *Verdict) {
 				method, scope := m.Request.Method, m.Member("cacheScope").Decoded()
 				if scope != "public" && scope != "private" {
@@ -248,14 +248,14 @@ var rulesFeature = []Rule{
 	{
 		ID: "feat-21", Class: "client-breaking", In: "E", Side: "server", Transport: "any",
 		Text: "x-mcp-header is a token as in RFC 9110, unique in the inputSchema without regard to case, and on properties of type string, integer or " +
-			"boolean that a chain of properties leads to.",
+			"boolean that is reached through properties only.",
 		Source: "E:basic/transports/streamable-http#schema-extension; E:server/tools#x-mcp-header (HTTP clients must drop the tool)",
 		Fix:    "Correct or remove the annotation.",
 		New:    eachDefinition(headerAnnotations, "result tools/list"),
 	},
 	{
 		ID: "feat-22", Class: "observation", In: "E", Side: "server", Transport: "any",
-		Text:   "A schema of a tool has a $ref to another document in the network. Peers must not fetch it, and should reject the schema.",
+		Text:   "A schema of a tool has a $ref to another document on the network. Peers must not fetch it, and should reject the schema.",
 		Source: "E:basic/index#ref-resolution",
 		Fix:    "Inline the schema under $defs.",
 		New:    eachDefinition(networkReferences, "result tools/list"),
@@ -309,7 +309,7 @@ var rulesFeature = []Rule{
 	},
 	{
 		ID: "feat-28", Class: "must", In: "A-E", Side: "both", Transport: "any",
-		Text:   "The uri of a resource is an absolute URI: it has a scheme. A client is not blamed for one that the server listed.",
+		Text:   "The uri of a resource is an absolute URI: it has a scheme. A URI that the server listed is not held against the client.",
 		Source: "schema Resource, ReadResourceRequest, ResourceUpdatedNotification (format uri); C-E:server/resources#custom-uri-schemes",
 		Fix:    "Use a scheme such as file:// or one of your own.",
 		New: each(func(m *Message, v *Verdict) {
@@ -428,7 +428,7 @@ func knownType(rev jsonrpc.Revision, b block) bool {
 	return rev == "" || rev >= first
 }
 
-// eachContents calls judge for each item of contents, or each embedded resource, and its path.
+// eachContents calls judge for each item of contents, or each embedded resource, with its path.
 func eachContents(m *Message, judge func(contents jsonrpc.Value, path string)) {
 	if m.about() == "resources/read" {
 		for _, c := range m.Member("contents").Each {
@@ -505,7 +505,7 @@ func missingResource(m *Message, v *Verdict) {
 	}
 }
 
-// cursorKey is a key of a cursor of a method.
+// cursorKey returns a map key for a cursor of a method.
 func cursorKey(method string, cursor jsonrpc.Value) string {
 	return method + " " + keyOf(cursor)
 }
@@ -563,7 +563,7 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 		case names[strings.ToLower(name)]:
 			v.Violate(d.name, path, what+" occurs twice")
 		case !fixed:
-			v.Violate(d.name, path, what+" is not on a property that only properties lead to")
+			v.Violate(d.name, path, what+" is not on a property that is reached through properties only")
 		case !isHeaderType(schema.Get("type")):
 			v.Violate(d.name, path, what+" is on the type "+string(schema.Get("type")))
 		}
@@ -571,8 +571,8 @@ func headerAnnotations(m *Message, d definition, v *Verdict) {
 	})
 }
 
-// isHeaderType reports whether values of a type can be sent in a header field. A property
-// without a type is not judged.
+// isHeaderType reports whether values of a type can be sent in a header field. It accepts a
+// property without a type.
 func isHeaderType(t jsonrpc.Value) bool {
 	if t == nil {
 		return true
@@ -648,7 +648,7 @@ func lacksArgument(prompt, arguments jsonrpc.Value) bool {
 	return false
 }
 
-// sameOrder judges feat-27, of first pages.
+// sameOrder judges feat-27 for first pages.
 func sameOrder(*Session) Hooks {
 	var set, order uint64
 	known := false
@@ -693,7 +693,7 @@ func descriptions(m *Message, d definition, v *Verdict) {
 	}
 }
 
-// otherProperties are the members of a schema that may allow or define further properties.
+// otherProperties are schema members that may allow or define more properties.
 var otherProperties = []string{
 	"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "dependencies", "patternProperties", "additionalProperties",
 }

@@ -47,7 +47,7 @@ var rulesFlow = []Rule{
 		Source: sourceProgress,
 		Fix:    "Give every request its own token.",
 		New: func(s *Session) Hooks {
-			hasID := false // the session has an id, so that it is one client
+			hasID := false // the session has an id, so it has only one client
 			watch := func(m *Message) { hasID = hasID || field(m.head(), sessionField) != nil }
 			return Hooks{Watch: watch, Call: func(c *session.Call, v *Verdict) {
 				r, ok := s.requests.Get(c.Ref)
@@ -90,7 +90,7 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-06", Class: "must", In: "A-E", Side: "both", Transport: "any",
-		Text:   "notifications/cancelled names a request that its own sender issued. Crossing with the response is not a violation.",
+		Text:   "notifications/cancelled names a request of the same sender. Crossing with the response is not a violation.",
 		Source: sourceCancelled,
 		Fix:    "Copy the id of the request that is to be cancelled, with its JSON type.",
 		New: each(func(m *Message, v *Verdict) {
@@ -118,7 +118,7 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-09", Class: "should", In: "A-E", Side: "both", Transport: "any",
-		Text:   "After a request is cancelled no response is sent for it; one within a second may have been under way.",
+		Text:   "No response is sent for a request after it is cancelled; one within a second may have been in transit.",
 		Source: "A-D:basic/utilities/cancellation#behavior-requirements; E:basic/transports/stdio#cancellation, E:basic/patterns/cancellation#behavior-requirements",
 		Fix:    "Check the cancel flag before sending.",
 		New:    silentAfterCancel,
@@ -154,7 +154,7 @@ var rulesFlow = []Rule{
 			level, path := m.Param("level"), "$.params.level"
 			switch {
 			case m.Kind == jsonrpc.Notification:
-			case m.Revision == jsonrpc.Rev20260728: // which has no logging/setLevel: see init-12
+			case m.Revision == jsonrpc.Rev20260728: // it has no logging/setLevel: see init-12
 				path = "$.params._meta['" + logLevelMember + "']"
 				if level = m.Param("_meta").Get(logLevelMember); level == nil {
 					return
@@ -233,7 +233,7 @@ var rulesFlow = []Rule{
 	},
 	{
 		ID: "flow-18", Class: "observation", In: "A-E", Side: "client", Transport: "any",
-		Text:   "The same tools/call is sent again while the fate of the first is unknown, and the tool is marked neither readOnlyHint nor idempotentHint: the effect may happen twice.",
+		Text:   "The same tools/call is sent again while the outcome of the first is unknown, and the tool is marked neither readOnlyHint nor idempotentHint: the effect may happen twice.",
 		Source: sourceCancelled + "; schema ToolAnnotations",
 		Fix:    "Ask the server for the state first, or pass an idempotency key as an argument.",
 		New:    repeatedCalls,
@@ -246,7 +246,7 @@ var rulesFlow = []Rule{
 		New: func(*Session) Hooks {
 			type progress struct {
 				at    time.Duration
-				whole bool // it reports the total
+				whole bool // progress equals the total
 			}
 			last := bounded.Map[session.Ref, progress]{Max: maxRequests} // by call
 			return Hooks{
@@ -273,10 +273,10 @@ var rulesFlow = []Rule{
 // logLevelMember is the member of _meta that requests log messages.
 const logLevelMember = jsonrpc.MetaPrefix + "logLevel"
 
-// logLevels are the levels, the least severe first.
+// logLevels are the levels, least severe first.
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// maxSearched is how many bytes of a message are searched for a credential.
+// maxSearched limits the bytes of a message that are searched for a credential.
 const maxSearched = 16 << 10
 
 // credential matches the forms of well-known secrets.
@@ -284,15 +284,15 @@ var credential = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|
 	`\bglpat-[0-9A-Za-z_-]{20,}|\bxox[abprs]-[0-9A-Za-z-]{20,}|\bsk-[0-9A-Za-z_-]{32,}|\bAIza[0-9A-Za-z_-]{35}\b|` +
 	`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}|\b[Bb]earer [0-9A-Za-z._~+/-]{24,}=*`)
 
-// credentialParts are literals. Every match of credential contains one of them. Most texts
+// credentialParts are literals, one of which is in every match of credential. Most texts
 // contain none, and searching for literals is faster than matching the expression.
 var credentialParts = [][]byte{
 	[]byte("-----BEGIN "), []byte("AKIA"), []byte("ASIA"), []byte("ghp_"), []byte("gho_"), []byte("ghu_"), []byte("ghs_"), []byte("ghr_"), []byte("github_pat_"),
 	[]byte("glpat-"), []byte("xox"), []byte("sk-"), []byte("AIza"), []byte("eyJ"), []byte("earer "),
 }
 
-// findCredential returns what looks like a credential in a text, hidden but for its beginning,
-// and "" if it finds none. It skips the verdict if it has not searched all of the text.
+// findCredential returns the start of something that looks like a credential in a text, or "".
+// It skips the verdict if it found none and did not search the whole text.
 func findCredential(text []byte, v *Verdict) (what string, known bool) {
 	searched := text[:min(len(text), maxSearched)]
 	if slices.ContainsFunc(credentialParts, func(part []byte) bool { return bytes.Contains(searched, part) }) {
@@ -305,7 +305,7 @@ func findCredential(text []byte, v *Verdict) (what string, known bool) {
 	return what, true
 }
 
-// hideCredential returns the beginning of a secret: a finding must not spread it.
+// hideCredential returns the start of a secret, because a finding must not disclose it.
 func hideCredential(text string) string {
 	if i := strings.IndexByte(text, ' '); i >= 0 && strings.HasPrefix(strings.ToLower(text), "bearer") {
 		return text[:i+5] + "…"
@@ -343,7 +343,7 @@ func progressIncreases(*Session) Hooks {
 	last := bounded.Map[key, string]{Max: maxRequests}
 	return Hooks{
 		Watch: func(m *Message) {
-			if m.Part.Role == session.RoleRetry { // another request, whose progress begins anew
+			if m.Part.Role == session.RoleRetry { // another request; its progress starts over
 				last.Delete(key{m.Part.Call, m.Entry.Frame.Exchange, string(m.Param("_meta").Get("progressToken"))})
 			}
 		},
@@ -438,7 +438,7 @@ func silentAfterCancel(*Session) Hooks {
 	}
 }
 
-// refers judges whether a notification with a role refers to a request, by a value.
+// refers judges whether value in a notification with a role refers to a request.
 func (m *Message) refers(v *Verdict, role session.Role, path, words string, value jsonrpc.Value) {
 	switch {
 	case m.Part.Role != role && m.Part.Role != session.RoleUnmatched:
@@ -449,8 +449,8 @@ func (m *Message) refers(v *Verdict, role session.Role, path, words string, valu
 	}
 }
 
-// cancelledAsTask returns New for a rule that requests which became tasks, as some results show, are
-// not cancelled by a notification.
+// cancelledAsTask returns New for a rule that requests that became tasks, according to some
+// results, are not cancelled by a notification.
 func cancelledAsTask(shows func(result *Message) bool) func(*Session) Hooks {
 	return func(*Session) Hooks {
 		tasks := bounded.Map[session.Ref, bool]{Max: maxRequests} // calls
@@ -470,7 +470,7 @@ func cancelledAsTask(shows func(result *Message) bool) func(*Session) Hooks {
 	}
 }
 
-// listening stands for the level of a subscription.
+// listening is the level that stands for a subscription.
 const listening = -2
 
 // logsRequested judges flow-14. On stdio a log message does not name its request.
@@ -526,8 +526,8 @@ func logsRequested(s *Session) Hooks {
 
 // repeatedCalls judges flow-18.
 func repeatedCalls(s *Session) Hooks {
-	open := bounded.Map[uint64, uint64]{Max: maxRequests} // frames of calls whose fate is not known, by name and arguments
-	keys := bounded.Map[uint64, uint64]{Max: maxRequests} // the other way round
+	open := bounded.Map[uint64, uint64]{Max: maxRequests} // frames of calls with unknown outcome, by name and arguments
+	keys := bounded.Map[uint64, uint64]{Max: maxRequests} // the reverse of open
 	return Hooks{
 		Exchange: func(x *Exchange, _ *Verdict) {
 			if x.Response == nil || x.Response.Status < 400 || x.Response.Status >= 500 {

@@ -30,7 +30,7 @@ var rulesHTTP = []Rule{
 		Source: sourceSending,
 		Fix:    "Use POST.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.sends() {
+			if x.carriesMessage() {
 				v.Check(x.Request.Method == "POST", x.Request.Method, "", "messages in its body")
 			}
 		}),
@@ -41,18 +41,18 @@ var rulesHTTP = []Rule{
 		Source: sourceSending,
 		Fix:    "Send Accept: application/json, text/event-stream.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.Request.Method == "POST" && x.sends() {
+			if x.Request.Method == "POST" && x.carriesMessage() {
 				v.Check(x.accepts("application/json") && x.accepts(eventStream), "Accept", "", fieldText(x.Request, "Accept"))
 			}
 		}),
 	},
 	{
 		ID: "http-03", Class: "observation", In: "B-E", Side: "client", Transport: "http",
-		Text:   "The Content-Type of a POST is not application/json. The specification does not say so in words, but servers answer 415.",
+		Text:   "The Content-Type of a POST is not application/json. The specification does not require it explicitly, but servers answer 415.",
 		Source: "RFC 9110 s8.3",
 		Fix:    "Send Content-Type: application/json.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.Request.Method == "POST" && x.sends() {
+			if x.Request.Method == "POST" && x.carriesMessage() {
 				v.Check(mediaType(x.Request) == "application/json", "Content-Type", "", fieldText(x.Request, "Content-Type"))
 			}
 		}),
@@ -72,11 +72,11 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-05", Class: "must", In: "B-E", Side: "server", Transport: "http",
-		Text:   "A POST of only notifications or responses that is accepted is answered 202 without a body.",
+		Text:   "An accepted POST of only notifications or responses is answered with 202 and no body.",
 		Source: sourceSending,
 		Fix:    "Answer 202 with an empty body, not 200, 204 or a text such as Accepted.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if !x.tells() || !x.answered(2) || x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
+			if !x.carriesOther() || !x.answered(2) || x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
 				return // see http-06
 			}
 			body := x.Others > 0 || x.Has(tap.ToClient, jsonrpc.Request, jsonrpc.Notification, jsonrpc.Response, jsonrpc.Invalid)
@@ -93,7 +93,7 @@ var rulesHTTP = []Rule{
 		Source: sourceSending,
 		Fix:    "Answer 400 or another error status.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.tells() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
+			if x.carriesOther() && x.byServer() && x.Has(tap.ToClient, jsonrpc.ErrorResponse) {
 				v.Check(x.Response.Status >= 400, x.about(), "", fmt.Sprintf("a JSON-RPC error with the status %d", x.Response.Status))
 			}
 		}),
@@ -104,7 +104,7 @@ var rulesHTTP = []Rule{
 		Source: sourceSending,
 		Fix:    "Set the content type; do not answer a request with 202.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if !x.asks() || !x.answered(2) {
+			if !x.carriesRequest() || !x.answered(2) {
 				return
 			}
 			media := mediaType(x.Response)
@@ -155,7 +155,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-28", Class: "must", In: "C-E", Side: "server", Transport: "http",
-		Text:   "An invalid MCP-Protocol-Version is answered 400. Only values that are not a version at all are judged.",
+		Text:   "An invalid MCP-Protocol-Version is answered with 400. Only values that are not a version at all are judged.",
 		Source: "C-D:basic/transports#protocol-version-header; E:basic/transports/streamable-http#protocol-version-header",
 		Fix:    "Check the header against the list of supported versions.",
 		New: streamable(func(x *Exchange, v *Verdict) {
@@ -247,7 +247,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-36", Class: "must", In: "E", Side: "server", Transport: "http",
-		Text:   "An unknown method is answered 404 with -32601 in the body.",
+		Text:   "An unknown method is answered with 404, and with -32601 in the body.",
 		Source: "E:basic/transports/streamable-http#protocol-version-header",
 		Fix:    "Send status 404 together with the JSON-RPC error.",
 		New: each(func(m *Message, v *Verdict) {
@@ -262,7 +262,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#earlier-streamable-http-revisions",
 		Fix:    "Do not set Mcp-Session-Id.",
 		New: func(s *Session) Hooks {
-			only := false // server/discover lists modern versions only
+			only := false // whether server/discover lists only modern versions
 			hooks := streamable(func(x *Exchange, v *Verdict) {
 				if only && x.byServer() {
 					v.Check(field(x.Response, sessionField) == nil, sessionField, "", "issued on "+x.about())
@@ -296,7 +296,7 @@ var rulesHTTP = []Rule{
 		ID: "http-40", Class: "must", In: "E", Side: "client", Transport: "http",
 		Text:   "A request whose response stream broke is sent again under a new id.",
 		Source: "E:changelog#major-changes; E:basic/index#requests",
-		Fix:    "Take a new id for the retry.",
+		Fix:    "Use a new id for the retry.",
 		New:    newIDAfterLoss,
 	},
 	{
@@ -338,7 +338,7 @@ var rulesHTTP = []Rule{
 		New: refusals(func(x *Exchange, v *Verdict) {
 			bearer, _ := x.challenge()
 			switch {
-			case x.Response.Status != 401 || bearer == nil: // see auth-01; another scheme is that of the server
+			case x.Response.Status != 401 || bearer == nil: // see auth-01; another scheme is the server's choice
 			case bearer["resource_metadata"] == "" && x.Revision != jsonrpc.Rev20250618:
 				v.Skip("the server may have a well-known URI")
 			default:
@@ -359,7 +359,7 @@ var rulesHTTP = []Rule{
 		Source: "WHATWG Fetch (HTTP-redirect fetch); RFC 9110 s15.4",
 		Fix:    "Use the final URL, with or without its trailing slash, in the configuration of the client.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if x.Request.Method == "POST" && x.sends() && x.answered(3) {
+			if x.Request.Method == "POST" && x.carriesMessage() && x.answered(3) {
 				v.Check(x.Response.Status > 303, "POST", "", fmt.Sprintf("answered %d, which becomes a GET", x.Response.Status))
 			}
 		}),
@@ -402,7 +402,7 @@ var rulesHTTP = []Rule{
 		Source: "B-D:basic/transports#sending-messages-to-the-server",
 		Fix:    "Answer with a JSON-RPC error, and check the proxy in front.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			if !x.asks() || !x.answered(4, 5) {
+			if !x.carriesRequest() || !x.answered(4, 5) {
 				return
 			}
 			status, media := x.Response.Status, mediaType(x.Response)
@@ -421,7 +421,7 @@ var rulesHTTP = []Rule{
 	},
 	{
 		ID: "http-56", Class: "observation", In: "A-E", Side: "both", Transport: "http",
-		Text:   "A body is cut: it ends before its Content-Length, or a chunked body has no last chunk.",
+		Text:   "A body is truncated: it ends before its Content-Length, or a chunked body has no last chunk.",
 		Source: "RFC 9112 s8",
 		Fix:    "Look at the side that closed first; check the timeouts and size limits of proxies.",
 		New: eachExchange(func(x *Exchange, v *Verdict) {
@@ -442,10 +442,10 @@ const (
 	versionField = "MCP-Protocol-Version"
 )
 
-// versionForm is the form of a version of the protocol.
+// versionForm matches a protocol version.
 var versionForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}|DRAFT-.*)$`)
 
-// maxStreams is how many streams, and maxEvents how many events, a rule remembers.
+// maxStreams limits the streams, and maxEvents the events, that a rule remembers.
 const (
 	maxStreams = 1024
 	maxEvents  = 8192
@@ -460,26 +460,26 @@ func streamable(judge func(x *Exchange, v *Verdict)) func(*Session) Hooks {
 	})
 }
 
-// isStreamable reports whether the head of the request is known and asks for no other protocol.
+// isStreamable reports whether the head of the request is known and does not request another protocol.
 func (x *Exchange) isStreamable() bool {
 	return x.Request != nil && x.Request.Method != "" && field(x.Request, "Upgrade") == nil
 }
 
 // versionHeader judges http-27.
 func versionHeader(s *Session) Hooks {
-	since := uint64(0) // the response to the initialize
+	since := uint64(0) // the frame of the response to initialize
 	return streamable(func(x *Exchange, v *Verdict) {
-		if x.opens() {
+		if x.carriesInitialize() {
 			since = x.Heads[1]
 		}
-		if x.opens() || s.Facts == nil || s.Facts.Revision == "" || x.Heads[0] < since {
+		if x.carriesInitialize() || s.Facts == nil || s.Facts.Revision == "" || x.Heads[0] < since {
 			return
 		}
 		values := field(x.Request, versionField)
 		switch {
 		case len(values) == 0:
 			v.Violate(versionField, "", "missing on "+x.Request.Method)
-		case !strings.Contains(values[0], ",") && versionForm.MatchString(values[0]) && values[0] != string(s.Facts.Revision): // others: http-52
+		case !strings.Contains(values[0], ",") && versionForm.MatchString(values[0]) && values[0] != string(s.Facts.Revision): // for others see http-52
 			v.violate(Should, versionField+": "+values[0], "", fmt.Sprintf("%s instead of %s", values[0], s.Facts.Revision))
 		default:
 			v.Hold()
@@ -556,7 +556,7 @@ func paramFields(m *Message, v *Verdict) {
 
 // contradictionRefused judges http-35.
 func contradictionRefused(s *Session) Hooks {
-	broken := bounded.Map[uint64, [2]string]{Max: maxStreams} // fields and what is wrong, by exchange
+	broken := bounded.Map[uint64, [2]string]{Max: maxStreams} // field and what is wrong with it, by exchange
 	hooks := streamable(func(x *Exchange, v *Verdict) {
 		what, ok := broken.Get(x.Number)
 		if !ok || !x.byServer() {
@@ -614,12 +614,12 @@ func newIDAfterLoss(s *Session) Hooks {
 	}
 }
 
-// answersInJSON reports whether the server has answered a request with 200 and a JSON body.
+// answersInJSON reports whether the server answered a JSON-RPC request with 200 and a JSON body.
 func (x *Exchange) answersInJSON() bool {
-	return x.isStreamable() && x.asks() && x.byServer() && x.Response.Status == 200 && mediaType(x.Response) == "application/json"
+	return x.isStreamable() && x.carriesRequest() && x.byServer() && x.Response.Status == 200 && mediaType(x.Response) == "application/json"
 }
 
-// isNoMessage reports whether a value is an object without any member that makes it a message.
+// isNoMessage reports whether a value is an object without a member that would make it a message.
 func isNoMessage(v jsonrpc.Value) bool {
 	return v.IsObject() && len(v.Members("id", "method", "result", "error")) == 0
 }
@@ -627,7 +627,7 @@ func isNoMessage(v jsonrpc.Value) bool {
 // authorized judges http-46.
 func authorized(s *Session) Hooks {
 	since := uint64(0)
-	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
+	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried the header
 	ids := bounded.Map[string, bool]{Max: 16}           // session ids
 	return streamable(func(x *Exchange, v *Verdict) {
 		id := strings.Clone(strings.Join(field(x.Request, sessionField), ""))
@@ -656,7 +656,7 @@ func authorized(s *Session) Hooks {
 	})(s)
 }
 
-// bodyIsJSON judges http-49. What is cut off is left to http-56.
+// bodyIsJSON judges http-49. Truncated bodies are left to http-56.
 func bodyIsJSON(s *Session) Hooks {
 	cancelled := bounded.Map[uint64, bool]{Max: maxStreams} // exchanges
 	exchange := func(x *Exchange, v *Verdict) {
@@ -682,7 +682,7 @@ func bodyIsJSON(s *Session) Hooks {
 			v.Violate(x.about(), "$", "not a message: "+string(text))
 			return
 		case e.Message.Kind != jsonrpc.Other:
-		case !answer || field(x.Response, "Content-Encoding") != nil: // which may not have been decoded
+		case !answer || field(x.Response, "Content-Encoding") != nil: // the body may not have been decoded
 			return
 		default:
 			subject, reason = x.about(), jsonrpc.Peek(text).Reason

@@ -42,7 +42,7 @@ var rulesHTTPSession = []Rule{
 	},
 	{
 		ID: "http-22", Class: "should", In: "B-D", Side: "server", Transport: "http",
-		Text:   "A server that refuses a request because the session id is missing answers 400: not 404, which says that the session is over.",
+		Text:   "A server that refuses a request because the session id is missing answers 400: not 404, which means that the session has ended.",
 		Source: sourceSessions,
 		Fix:    "Answer 400.",
 		New: func(s *Session) Hooks {
@@ -51,7 +51,7 @@ var rulesHTTPSession = []Rule{
 				if x.answered(2) && field(x.Response, sessionField) != nil && issued == 0 {
 					issued = x.Heads[1]
 				}
-				if issued == 0 || x.Heads[0] < issued || x.opens() || !x.sends() || field(x.Request, sessionField) != nil || !x.byServer() {
+				if issued == 0 || x.Heads[0] < issued || x.carriesInitialize() || !x.carriesMessage() || field(x.Request, sessionField) != nil || !x.byServer() {
 					return
 				}
 				if status := x.Response.Status; status == 400 || status == 404 {
@@ -62,7 +62,7 @@ var rulesHTTPSession = []Rule{
 	},
 	{
 		ID: "http-23", Class: "must", In: "B-D", Side: "server", Transport: "http",
-		Text:   "Requests with the id of a session that a DELETE has ended are answered 404.",
+		Text:   "Requests with the id of a session that a DELETE has ended are answered with 404.",
 		Source: sourceSessions,
 		Fix:    "Answer 404, not 400 or 200.",
 		New: func(s *Session) Hooks {
@@ -83,14 +83,14 @@ var rulesHTTPSession = []Rule{
 	},
 	{
 		ID: "http-24", Class: "must", In: "B-D", Side: "client", Transport: "http",
-		Text:   "After a 404 to a request with a session id the client starts a new session with an initialize without that header. Requests within a second are taken to be under way.",
+		Text:   "After a 404 to a request with a session id the client starts a new session with an initialize without that header. Requests within a second are assumed to be in transit.",
 		Source: sourceSessions,
 		Fix:    "Drop the id on 404 and initialize again.",
 		New:    lostSession,
 	},
 	{
 		ID: "http-25", Class: "observation", In: "B-D", Side: "server", Transport: "http",
-		Text:   "The session id first appears on another response than that of initialize, or changes during the session.",
+		Text:   "The session id first appears on a response other than that of initialize, or changes during the session.",
 		Source: sourceSessions,
 		Fix:    "Issue the id once, on the initialize response.",
 		New:    sessionIDIssued,
@@ -100,12 +100,12 @@ var rulesHTTPSession = []Rule{
 // sessionIDSent judges http-21.
 func sessionIDSent(s *Session) Hooks {
 	issued := uint64(0)                                 // the frame that issued the id
-	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried it
+	conns := bounded.Map[uint64, bool]{Max: maxStreams} // connections that have carried the id
 	return streamable(func(x *Exchange, v *Verdict) {
 		if x.answered(2) && field(x.Response, sessionField) != nil && issued == 0 {
 			issued = x.Heads[1]
 		}
-		if issued == 0 || x.Heads[0] <= issued || x.opens() {
+		if issued == 0 || x.Heads[0] <= issued || x.carriesInitialize() {
 			return
 		}
 		if field(x.Request, sessionField) != nil {
@@ -127,7 +127,7 @@ func lostSession(s *Session) Hooks {
 	hooks := streamable(func(x *Exchange, v *Verdict) {
 		own := strings.Join(field(x.Request, sessionField), ",")
 		switch {
-		case x.Request.Method != "POST" || !x.sends() || !x.byServer():
+		case x.Request.Method != "POST" || !x.carriesMessage() || !x.byServer():
 		case own == "" || x.Response.Status != 404 || x.Has(tap.ToClient, jsonrpc.ErrorResponse) && x.code() == "-32601":
 		case id == own && x.Times[0] > at+time.Second:
 			again = true
@@ -138,7 +138,7 @@ func lostSession(s *Session) Hooks {
 	})(s)
 	hooks.End = func(v *Verdict) {
 		if id != "" && !again {
-			v.Hold() // the initialize begins another session
+			v.Hold() // the initialize starts another session
 		}
 	}
 	return hooks
@@ -154,7 +154,7 @@ func sessionIDIssued(s *Session) Hooks {
 		}
 		asked := strings.Join(field(x.Request, sessionField), "")
 		switch {
-		case x.opens():
+		case x.carriesInitialize():
 			v.Hold()
 		case asked != "" && asked != ids[0]:
 			v.Violate(sessionField, "", "changed on "+x.about())

@@ -17,7 +17,7 @@ import (
 var rulesStream = []Rule{
 	{
 		ID: "http-08", Class: "should", In: "B-E", Side: "server", Transport: "http",
-		Text:   "The event stream of a POST ends after the response to its request; one that is open 5 seconds later is reported. In 2026-07-28 it does not end before it.",
+		Text:   "The event stream of a POST ends after the response to its request; one that is open 5 seconds later is reported. In 2026-07-28 it does not end before the response.",
 		Source: sourceSending,
 		Fix:    "Close the stream after the response.",
 		New:    streamable(streamEnds),
@@ -38,7 +38,7 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-11", Class: "must", In: "E", Side: "server", Transport: "http",
-		Text:   "No JSON-RPC request comes on any event stream.",
+		Text:   "No JSON-RPC request is sent on any event stream.",
 		Source: "E:basic/transports/streamable-http#receiving-messages",
 		Fix:    "Return an input_required result instead.",
 		New: each(func(m *Message, v *Verdict) {
@@ -49,7 +49,7 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-14", Class: "must", In: "B-D", Side: "server", Transport: "http",
-		Text:   "No JSON-RPC response comes on the stream of a GET, unless the GET resumes the stream of that request.",
+		Text:   "No JSON-RPC response is sent on the stream of a GET, unless the GET resumes the stream of that request.",
 		Source: sourceStreams,
 		Fix:    "Send the response on the stream of its own POST.",
 		New:    responseOnGET,
@@ -77,7 +77,7 @@ var rulesStream = []Rule{
 	},
 	{
 		ID: "http-19", Class: "must", In: "D", Side: "client", Transport: "http",
-		Text:   "A reconnect with Last-Event-ID waits at least the last retry milliseconds; 10 % are allowed for clocks.",
+		Text:   "A reconnect with Last-Event-ID waits at least the last retry milliseconds; 10 % less is tolerated for clocks.",
 		Source: "D:basic/transports#sending-messages-to-the-server",
 		Fix:    "Honour retry before reconnecting.",
 		New:    reconnectWaits,
@@ -183,12 +183,12 @@ var rulesStream = []Rule{
 	},
 }
 
-// streamCut is the text of a stream that lost a response.
+// streamCut is the finding text for a stream that ended without its response.
 const streamCut = "the stream ended without the response"
 
 // streamEnds judges http-08.
 func streamEnds(x *Exchange, v *Verdict) {
-	if !x.asks() || !x.streams() || x.HungUp != 0 {
+	if !x.carriesRequest() || !x.streams() || x.HungUp != 0 {
 		return
 	}
 	last, over := time.Duration(0), true
@@ -220,9 +220,9 @@ func streamCarriesResponse(s *Session) Hooks {
 	resumable := bounded.Map[uint64, bool]{Max: maxStreams}
 	heads := bounded.Map[uint64, uint64]{Max: maxStreams}    // the heads of requests, by exchange
 	resuming := bounded.Map[uint64, uint64]{Max: maxStreams} // the heads of streams, by exchange of a GET
-	status := bounded.Map[uint64, int]{Max: maxStreams}      // of the last GET that resumed a stream, by head
+	status := bounded.Map[uint64, int]{Max: maxStreams}      // status of the last GET that resumed a stream, by head
 	hooks := streamable(func(x *Exchange, v *Verdict) {
-		if !x.asks() || !x.streams() || x.HungUp != 0 || x.End == nil || x.End.By != "server" || len(x.Carried) == maxCarried {
+		if !x.carriesRequest() || !x.streams() || x.HungUp != 0 || x.End == nil || x.End.By != "server" || len(x.Carried) == maxCarried {
 			return
 		}
 		for _, c := range x.Carried {
@@ -272,7 +272,7 @@ func streamCarriesResponse(s *Session) Hooks {
 	return hooks
 }
 
-// noteCancelled remembers the exchanges of the requests that a frame cancels.
+// noteCancelled records the exchanges of the requests that a frame cancels.
 func noteCancelled(s *Session, e *session.Entry, cancelled *bounded.Map[uint64, bool]) {
 	for _, p := range e.Parts {
 		if p.Role == session.RoleCancel {
@@ -285,7 +285,7 @@ func noteCancelled(s *Session, e *session.Entry, cancelled *bounded.Map[uint64, 
 
 // progressOnStream judges http-10.
 func progressOnStream(s *Session) Hooks {
-	calls := bounded.Map[uint64, session.Ref]{Max: maxStreams} // of exchanges with one request
+	calls := bounded.Map[uint64, session.Ref]{Max: maxStreams} // of exchanges with a single request
 	return Hooks{
 		Watch: func(m *Message) {
 			if m.Kind != jsonrpc.Request || m.Lane != tap.ToServer || m.Path != "$" || m.Entry.Frame.Form != tap.FormBody {
@@ -305,7 +305,7 @@ func progressOnStream(s *Session) Hooks {
 				return
 			}
 			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
-				return // a task may report its progress elsewhere
+				return // a task may report its progress on another stream
 			}
 			v.CheckValue(m.Part.Call == own, request.Method, "$.params.progressToken", "the token of another request", m.Param("progressToken"))
 		},
@@ -359,7 +359,7 @@ func responseOnGET(s *Session) Hooks {
 	}
 }
 
-// noteRoot remembers on which stream the exchange of a request continues.
+// noteRoot records which stream the exchange of a request continues.
 func noteRoot(e *session.Entry, roots *bounded.Map[uint64, uint64]) {
 	if e.Event.Name != tap.EventRequest {
 		return
@@ -374,7 +374,7 @@ func noteRoot(e *session.Entry, roots *bounded.Map[uint64, uint64]) {
 // replayedEvents judges http-17.
 func replayedEvents(s *Session) Hooks {
 	roots := bounded.Map[uint64, uint64]{Max: maxStreams} // first frames of streams, by exchange
-	events := bounded.Map[uint64, uint64]{Max: maxEvents} // the same, by event
+	events := bounded.Map[uint64, uint64]{Max: maxEvents} // the same, by frame number of an event
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		noteRoot(e, &roots)
 		x := s.checker.exchangeOf(e)
@@ -402,7 +402,7 @@ func replayedEvents(s *Session) Hooks {
 
 // primingEvent judges http-18.
 func primingEvent(s *Session) Hooks {
-	begun := bounded.Map[uint64, bool]{Max: maxStreams} // whether the stream was primed or judged
+	begun := bounded.Map[uint64, bool]{Max: maxStreams} // streams that were primed or judged
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		if e.Frame.Form != tap.FormEvent || e.Exchange.Method != "POST" || e.Revision() != jsonrpc.Rev20251125 || s.Transport != "http" {
 			return
@@ -430,7 +430,7 @@ func reconnectWaits(s *Session) Hooks {
 	type stream struct {
 		retry, ended time.Duration
 	}
-	streams := bounded.Map[uint64, stream]{Max: maxStreams} // by their first frames
+	streams := bounded.Map[uint64, stream]{Max: maxStreams} // by first frame
 	roots := bounded.Map[uint64, uint64]{Max: maxStreams}
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		x := s.checker.exchangeOf(e)
@@ -506,10 +506,10 @@ func eventForm(s *Session) Hooks {
 			if data.Get("jsonrpc") != nil {
 				v.Violate(event.Name, "", "a message in an event named "+event.Name)
 			}
-		case isNoMessage(data) && x != nil && x.asks() && jsonrpc.Valid(data, jsonrpc.MaxDepth): // a GET may be for other events
+		case isNoMessage(data) && x != nil && x.carriesRequest() && jsonrpc.Valid(data, jsonrpc.MaxDepth): // a GET stream may carry other events
 			v.Violate("", "$", "not a message: "+string(data))
 		case data.IsObject() || data.IsArray() || !jsonrpc.Valid(data, jsonrpc.MaxDepth):
-			v.Hold() // see http-49 for the last one
+			v.Hold() // see http-49 if it is not valid JSON
 		default:
 			v.Violate("", "$", "not a message: "+string(data))
 		}

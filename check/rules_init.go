@@ -75,11 +75,11 @@ var rulesInit = []Rule{
 	},
 	{
 		ID: "init-05", Class: "observation", In: "A-D", Side: "client", Transport: "any",
-		Text:   "A client that does not support the version in the response of the server disconnects: it does not go on after a version that is not published.",
+		Text:   "A client that does not support the version in the response of the server disconnects: it does not continue after an unpublished version.",
 		Source: "A-D:basic/lifecycle#version-negotiation; schema InitializeResult",
 		Fix:    "Close the connection and report the versions when the version of the response is not in your list.",
 		New: func(*Session) Hooks {
-			version := "" // of the last handshake
+			version := "" // version of the last handshake
 			return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 				v.revision = anyLegacy
 				eachHandshake(e, func(m *jsonrpc.Message) {
@@ -119,7 +119,7 @@ var rulesInit = []Rule{
 		Source: "A-D:basic/lifecycle#initialization",
 		Fix:    "Wait for the result of initialize before the first real request.",
 		New: func(s *Session) Hooks {
-			open := false // an initialize
+			open := false // an initialize is open
 			began := false
 			watch := func(m *Message) {
 				switch {
@@ -155,7 +155,7 @@ var rulesInit = []Rule{
 				case m.Method == "initialize":
 					began, done = true, false
 				case m.Kind == jsonrpc.Notification && m.Method == "notifications/initialized",
-					m.Kind == jsonrpc.Request && m.Method != "ping": // the client has forgotten it: init-06
+					m.Kind == jsonrpc.Request && m.Method != "ping": // the client omitted it: init-06
 					done = true
 				}
 			}
@@ -222,7 +222,7 @@ var rulesInit = []Rule{
 		ID: "init-11", Class: "must", In: "A-D", Side: "both", Transport: "any",
 		Text:   "ping is answered with an empty result, in which only _meta is allowed.",
 		Source: "A-D:basic/utilities/ping#behavior-requirements",
-		Fix:    "Answer ping with {} at once, also while a tool runs.",
+		Fix:    "Answer ping with {} immediately, even while a tool runs.",
 		New: func(s *Session) Hooks {
 			initialized := false
 			watch := func(m *Message) {
@@ -257,7 +257,7 @@ var rulesInit = []Rule{
 			switch {
 			case m.Path != "$", m.Kind == jsonrpc.Request && m.Lane == tap.ToClient: // stdio-07, http-11
 			case m.Method == "initialize" && version != "" && version != string(jsonrpc.Rev20260728):
-			case m.Kind == jsonrpc.Request && ownVersion(m) == "", m.Kind == jsonrpc.Notification && !isModern(m.Session): // it may be of a legacy session
+			case m.Kind == jsonrpc.Request && ownVersion(m) == "", m.Kind == jsonrpc.Notification && !isModern(m.Session): // it may belong to a legacy session
 			default:
 				v.Check(!isRemoved(m.Method, m.Lane), m.Method, "$.method", "removed in 2026-07-28")
 			}
@@ -269,7 +269,7 @@ var rulesInit = []Rule{
 		Source: "schema ClientRequest, ServerRequest of each revision",
 		Fix:    "Check the negotiated version before using the method.",
 		New: func(s *Session) Hooks {
-			asked := false // whether the client has sent more than probes
+			asked := false // whether the client sent anything but probes
 			watch := func(m *Message) {
 				asked = asked || m.Lane == tap.ToServer && m.Kind == jsonrpc.Request && m.Method != "server/discover"
 			}
@@ -289,8 +289,8 @@ var rulesInit = []Rule{
 	},
 }
 
-// eachHandshake calls f for each initialize and each result of one in a frame, outside of the
-// 002 dialect. It reports whether there is one that could not be read.
+// eachHandshake calls f for each initialize request and each result of one in a frame, except in
+// the 002 dialect. It reports whether one of them could not be read.
 func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 	for i := range e.Parts {
 		p, m := &e.Parts[i], e.Of(i)
@@ -307,7 +307,7 @@ func eachHandshake(e *session.Entry, f func(m *jsonrpc.Message)) (unread bool) {
 	return unread
 }
 
-// judgeHandshake judges the members that both messages of a handshake have.
+// judgeHandshake judges the members common to both messages of a handshake.
 func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	v.clean(func() {
 		v.need(from.Get("protocolVersion"), aString, "initialize", path+".protocolVersion")
@@ -319,11 +319,11 @@ func judgeHandshake(v *Verdict, path string, from jsonrpc.Value, party string) {
 	})
 }
 
-// anyLegacy stands for the revisions with a handshake where it is not known which one is in
-// force: before the handshake, and if its version is none of them.
+// anyLegacy stands for the revisions with a handshake if the one in force is not known: before
+// the handshake, or if its version is none of them.
 const anyLegacy = jsonrpc.Rev20251125
 
-// preRelease is a version that SDKs support, from before the first revision.
+// preRelease is a version from before the first revision that SDKs support.
 const preRelease = "2024-10-07"
 
 // isHandshakeVersion reports whether a version is a revision with a handshake.
@@ -331,8 +331,8 @@ func isHandshakeVersion(version string) bool {
 	return slices.Contains(revisions[:4], jsonrpc.Revision(version))
 }
 
-// initializeFirst judges init-01. Before the handshake the revision of a message is not known,
-// so the first message is judged when the handshake comes, or at the end.
+// initializeFirst judges init-01. The revision of a message is not known before the handshake, so
+// the first message is judged when the handshake arrives, or at the end.
 func initializeFirst(s *Session) Hooks {
 	var method string
 	var frame uint64
@@ -380,7 +380,7 @@ func initializeFirst(s *Session) Hooks {
 func initializedFollows(s *Session) Hooks {
 	succeeded, sent := false, false
 	var revision jsonrpc.Revision
-	var next uint64 // the first other request that has a response
+	var next uint64 // the first other request with a response
 	watch := func(m *Message) {
 		switch {
 		case m.Method == "notifications/initialized":
@@ -413,7 +413,7 @@ func initializedFollows(s *Session) Hooks {
 // initializeAnswered judges init-14.
 func initializeAnswered(*Session) Hooks {
 	const patience = 5 * time.Second
-	var end time.Duration // the client ended the session, or it is the last frame
+	var end time.Duration // when the client ended the session, or the last frame
 	ended := false
 	return Hooks{
 		Frame: func(e *session.Entry, _ *Verdict) {
@@ -448,7 +448,7 @@ func isNewer(method string, rev jsonrpc.Revision) bool {
 	return !slices.ContainsFunc(revisions[:at+1], known.In) && slices.ContainsFunc(revisions[at+1:], known.In)
 }
 
-// isRemoved reports whether a method that is sent on a lane is one that 2026-07-28 removed.
+// isRemoved reports whether 2026-07-28 removed a method sent on a lane.
 func isRemoved(method string, lane tap.Lane) bool {
 	known, _ := jsonrpc.LookupMethod(method)
 	if method == "notifications/progress" {

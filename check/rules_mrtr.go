@@ -26,7 +26,7 @@ var rulesMRTR = []Rule{
 		ID: "mrtr-02", Class: "client-breaking", In: "E", Side: "server", Transport: "any",
 		Text:   "An input_required result has inputRequests, requestState or both.",
 		Source: "E:basic/patterns/mrtr#server-requirements-basic-workflow; schema InputRequiredResult; observed: TypeScript SDK fails the call",
-		Fix:    "Add what the client has to do.",
+		Fix:    "Add what the client must do.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
 			v.Check(m.Member("inputRequests") != nil || m.Member("requestState") != nil, m.Subject(), "$.result.inputRequests", "missing, and requestState too")
 		}),
@@ -80,7 +80,7 @@ var rulesMRTR = []Rule{
 					if needed = "elicitation.form"; request.Get("params", "mode").Decoded() == "url" {
 						needed, covered = "elicitation.url", modes["url"] != nil
 					} else {
-						covered = modes["form"] != nil || modes["url"] == nil // {} is form
+						covered = modes["form"] != nil || modes["url"] == nil // {} means form
 					}
 				}
 				v.Check(covered, m.Subject(), "$.result.inputRequests[*].method", method+" without "+needed)
@@ -89,28 +89,28 @@ var rulesMRTR = []Rule{
 	},
 	{
 		ID: "mrtr-05", Class: "must", In: "E", Side: "client", Transport: "any",
-		Text:   "The retry has another id than the first request.",
+		Text:   "The retry has a different id than the first request.",
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
-		Fix:    "Take a new id.",
+		Fix:    "Use a new id.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
 			v.CheckValue(keyOf(m.ID) != w.id, m.Subject(), "$.id", "the id of the first request", m.ID)
 		}),
 	},
 	{
 		ID: "mrtr-06", Class: "must", In: "E", Side: "client", Transport: "any",
-		Text:   "The retry repeats requestState exactly, and has none when the server gave none.",
+		Text:   "The retry repeats requestState exactly, and has none if the server sent none.",
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow",
 		Fix:    "Send the string back unchanged.",
 		New: eachRetry(func(m *Message, w *wait, v *Verdict) {
 			state := m.Param("requestState")
-			v.Check(keyOf(state) == w.state, m.Subject(), "$.params.requestState", "not what the server gave: "+describe(state))
+			v.Check(keyOf(state) == w.state, m.Subject(), "$.params.requestState", "not what the server sent: "+describe(state))
 		}),
 	},
 	{
 		ID: "mrtr-07", Class: "must", In: "E", Side: "client", Transport: "any",
 		Text:   "A retry after inputRequests answers them: inputResponses has their keys, each with a result of the right type. A key that the server did not use is only an observation.",
 		Source: "E:basic/patterns/mrtr#client-requirements-basic-workflow, #inputresponses",
-		Fix:    "Answer every key, with decline if need be.",
+		Fix:    "Answer every key, with decline if necessary.",
 		New:    eachRetry(inputIsComplete),
 	},
 	{
@@ -125,13 +125,13 @@ var rulesMRTR = []Rule{
 					return
 				}
 				key := keyOf(m.Param("requestState"))
-				w, candidates, elsewhere := c.take(m, key)
+				w, candidates, othersState := c.take(m, key)
 				switch {
 				case !mayRequireInput(m.Method):
 					v.Violate(m.Method, "$.params", "no retry has this method")
 				case w != nil || candidates > 0:
 					v.Hold()
-				case elsewhere && !c.gave(m, key):
+				case othersState && !c.gave(m, key):
 					v.Violate(m.Subject(), "$.params.requestState", "that of another request: "+describe(m.Param("requestState")))
 				default:
 					v.Skip("the result that requires the input is not known")
@@ -159,7 +159,7 @@ var rulesMRTR = []Rule{
 	},
 	{
 		ID: "mrtr-11", Class: "observation", In: "E", Side: "server", Transport: "any",
-		Text:   "requestState is readable (plain or base64 JSON) and shows no signature: state that decides on access must be protected against changes.",
+		Text:   "requestState is readable (plain or base64 JSON) and shows no signature: state that controls access must be protected against tampering.",
 		Source: "E:basic/patterns/mrtr#server-requirements-basic-workflow, #security-considerations",
 		Fix:    "Sign or encrypt the state (HMAC, AEAD) and give it an expiry.",
 		New: eachInputRequired(func(m *Message, v *Verdict) {
@@ -184,7 +184,7 @@ func mayRequireInput(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
 
-// answersInput reports whether a request has what only retries have.
+// answersInput reports whether a request has members that only retries have.
 func answersInput(m *Message) bool {
 	return m.Path == "$" && (m.Param("inputResponses") != nil || m.Param("requestState") != nil)
 }
@@ -198,25 +198,25 @@ func eachInputRequired(judge func(m *Message, v *Verdict)) func(*Session) Hooks 
 	}, "result")
 }
 
-// maxWaits is how many calls that wait for input are remembered.
+// maxWaits limits the remembered calls that wait for input.
 const maxWaits = 256
 
 // A wait is a call whose last result requires input.
 type wait struct {
 	method, name string
-	id, state    string // keys, of the last request and of the result
-	// asked has the methods of the requests for input, more reports that there are others.
+	id, state    string // keys of the last request's id and of the result's state
+	// asked has the methods of the input requests; more reports that there were others.
 	asked map[string]string
 	more  bool
 }
 
-// chains finds out which retry belongs to which call.
+// chains tracks which retry belongs to which call.
 type chains struct {
-	waits  bounded.Map[session.Ref, *wait] // by the first requests
-	issued bounded.Map[string, bool]       // states of results, with the methods and names
+	waits  bounded.Map[session.Ref, *wait] // by first request
+	issued bounded.Map[string, bool]       // states in results, with their method and name
 }
 
-// gave reports whether any result of the same method and name had a state.
+// gave reports whether any result of the same method and name had this state.
 func (c *chains) gave(m *Message, state string) bool {
 	ok, _ := c.issued.Get(m.Method + "\x00" + nameOf(m.Parameters()) + "\x00" + state)
 	return ok
@@ -251,11 +251,11 @@ func nameOf(params jsonrpc.Value) string {
 	return string(jsonrpc.AppendKey(jsonrpc.AppendKey(nil, found["name"]), found["uri"]))
 }
 
-// take returns and forgets the wait to which a retry with a state belongs, nil if that is not
-// certain. Candidates is how many have its method and name; elsewhere reports that another
-// one has its state. On HTTP several clients may share the session: a wait without the state that
-// the retry has may be that of another client.
-func (c *chains) take(m *Message, state string) (found *wait, candidates int, elsewhere bool) {
+// take removes and returns the wait that a retry with a state belongs to, or nil if that is not
+// certain. candidates is the number of waits with its method and name; othersState reports that
+// another wait has its state. On HTTP several clients may share the session: a wait with another
+// state may belong to another client.
+func (c *chains) take(m *Message, state string) (found *wait, candidates int, othersState bool) {
 	var ref session.Ref
 	name, shared := nameOf(m.Parameters()), m.Entry.Frame.Exchange != 0
 	exact := false
@@ -263,7 +263,7 @@ func (c *chains) take(m *Message, state string) (found *wait, candidates int, el
 		same := state != "" && w.state == state
 		switch {
 		case w.method != m.Method || w.name != name:
-			elsewhere = elsewhere || same
+			othersState = othersState || same
 			continue
 		case shared && state != "" && !same:
 		case same:
@@ -275,10 +275,10 @@ func (c *chains) take(m *Message, state string) (found *wait, candidates int, el
 		candidates++
 	}
 	if !exact && candidates > 1 {
-		return nil, candidates, elsewhere
+		return nil, candidates, othersState
 	}
 	c.waits.Delete(ref)
-	return found, candidates, elsewhere
+	return found, candidates, othersState
 }
 
 // eachRetry returns New for a rule about retries whose call is known.
@@ -342,7 +342,7 @@ func inputIsComplete(m *Message, w *wait, v *Verdict) {
 // asksAgain judges mrtr-09.
 func asksAgain(*Session) Hooks {
 	var c chains
-	var incomplete bounded.Map[session.Ref, bool] // retries without all input
+	var incomplete bounded.Map[session.Ref, bool] // retries that lack some input
 	incomplete.Max = maxWaits
 	watch := func(m *Message) {
 		c.watch(m)
@@ -375,7 +375,7 @@ func asksAgain(*Session) Hooks {
 	}}
 }
 
-// fitsInput reports whether an answer has the members of a result of a method.
+// fitsInput reports whether an input response has the members of a result of method.
 func fitsInput(method string, answer jsonrpc.Value) bool {
 	switch method {
 	case "elicitation/create":
@@ -390,8 +390,8 @@ func fitsInput(method string, answer jsonrpc.Value) bool {
 	return true // mrtr-03
 }
 
-// readState reports whether a requestState is JSON, as it is or in base64, and whether one of
-// its members looks like a signature.
+// readState reports whether a requestState is JSON, plain or in base64, and whether one of its
+// members looks like a signature.
 func readState(state jsonrpc.Value) (readable, signed bool) {
 	text := whole(state)
 	plain := []byte(text)

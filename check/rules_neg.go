@@ -48,7 +48,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/index#_meta; E:basic/transports/streamable-http#server-validation; E:basic/versioning#backward-compatibility-with-initialization-based-versions",
 		Fix:    "Check the two keys before dispatching.",
 		New: each(func(m *Message, v *Verdict) {
-			// A request without the version may be served as one of an older revision.
+			// A request without the version may be handled as one of an older revision.
 			if m.Request == nil || m.Request.Params == nil || metaOf(m.Request.Param("_meta"), "protocolVersion").Decoded() != string(jsonrpc.Rev20260728) ||
 				metaOf(m.Request.Param("_meta"), "clientCapabilities") != nil {
 				return
@@ -76,7 +76,7 @@ var rulesNegotiation = []Rule{
 				if jsonrpc.EraOf(jsonrpc.Revision(version)) != jsonrpc.Modern {
 					return
 				}
-				v.revision = jsonrpc.Rev20260728 // the one that defines the error
+				v.revision = jsonrpc.Rev20260728 // the revision that defines the error
 				data := jsonrpc.Value(m.Error).Get("data").Members("supported", "requested")
 				switch supported, requested := data["supported"], data["requested"]; {
 				case !isStrings(supported):
@@ -107,7 +107,7 @@ var rulesNegotiation = []Rule{
 					refused, frame = true, m.Entry.Frame.Seq
 				case m.Request.Method == "server/discover":
 					v.Hold()
-				case m.ResultType != "": // only servers of this revision write it
+				case m.ResultType != "": // only servers of this revision send it
 					modern = true
 				}
 				if modern && refused {
@@ -182,7 +182,7 @@ var rulesNegotiation = []Rule{
 		Source: "E:basic/versioning#backward-compatibility-with-initialization-based-versions",
 		Fix:    "List the supported versions in the message and in data.",
 		New: func(s *Session) Hooks {
-			modern := false // before the initialize
+			modern := false // answered requests of 2026-07-28 before the initialize
 			hooks := eachError("", s, func(r *Request, _ *session.Entry, m *jsonrpc.Message, v *Verdict) {
 				if r.Method != "initialize" || m.ErrorCode != "-32022" && !modern {
 					return
@@ -277,10 +277,10 @@ var rulesNegotiation = []Rule{
 	},
 }
 
-// metaPath is the place of the members of _meta in a request.
+// metaPath is the path prefix of the protocol's _meta members in a request.
 const metaPath = "$.params._meta." + jsonrpc.MetaPrefix
 
-// metaOf returns a member of a _meta that the protocol defines.
+// metaOf returns a member that the protocol defines, from a _meta.
 func metaOf(meta jsonrpc.Value, name string) jsonrpc.Value {
 	return meta.Get(jsonrpc.MetaPrefix + name)
 }
@@ -288,14 +288,14 @@ func metaOf(meta jsonrpc.Value, name string) jsonrpc.Value {
 // ownVersion returns the version that a request declares, "" if there is none.
 func ownVersion(m *Message) string { return metaOf(m.Param("_meta"), "protocolVersion").Decoded() }
 
-// isModern reports whether the server has answered requests of 2026-07-28 and there has been
-// no handshake since.
+// isModern reports whether the server answered requests of 2026-07-28 without a handshake since
+// then.
 func isModern(s *Session) bool {
 	return s.Facts != nil && s.Facts.Era == jsonrpc.Modern && s.Facts.Revision == jsonrpc.Rev20260728
 }
 
-// eachModernRequest returns New for a rule about the requests of the client. One that declares
-// no version is of 2026-07-28 if the rest of the session, or the header, is.
+// eachModernRequest returns New for a rule about client requests. A request without a version
+// counts as 2026-07-28 if the rest of the session, or the header, does.
 func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
 		var header []string
@@ -305,7 +305,7 @@ func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks 
 		switch {
 		case ownVersion(m) != "":
 		case len(header) > 0 && header[0] != string(jsonrpc.Rev20260728):
-			return // of a legacy session
+			return // part of a legacy session
 		case len(header) == 0 && !isModern(m.Session):
 			v.Skip("the request may be of an older revision")
 			return
@@ -314,7 +314,7 @@ func eachModernRequest(judge func(m *Message, v *Verdict)) func(*Session) Hooks 
 	}, "request")
 }
 
-// checkMeta judges whether a member of the _meta of a request has a type.
+// checkMeta judges the type of a member of a request's _meta.
 func checkMeta(m *Message, v *Verdict, name string, class byte) {
 	value := metaOf(m.Param("_meta"), name)
 	v.Check(value.Class() == class, m.Method, metaPath+name, describe(value))
@@ -335,8 +335,8 @@ func isStrings(v jsonrpc.Value) bool {
 	return v.IsArray()
 }
 
-// sharesExtension reports whether two objects of extensions have a member in common that may
-// define values of resultType. Those that are known define none but "task".
+// sharesExtension reports whether two extension objects have a member in common that may define
+// values of resultType. Known extensions define only "task".
 func sharesExtension(a, b jsonrpc.Value) bool {
 	names := map[string]bool{}
 	for name := range a.Each {
@@ -367,8 +367,8 @@ func covers(declared, required jsonrpc.Value, depth int) bool {
 	return true
 }
 
-// eachError returns the hooks of a rule about the errors of the server with a code, "" for
-// any, whatever the revision of their requests is.
+// eachError returns the hooks of a rule about server errors with a code, or with any code if it
+// is "", in any revision.
 func eachError(code string, s *Session, judge func(r *Request, e *session.Entry, m *jsonrpc.Message, v *Verdict)) Hooks {
 	return Hooks{Frame: func(e *session.Entry, v *Verdict) {
 		for i := range e.Parts {
@@ -383,7 +383,7 @@ func eachError(code string, s *Session, judge func(r *Request, e *session.Entry,
 	}}
 }
 
-// dates finds a version in a text.
+// dates matches a version in a text.
 var dates = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b`)
 
 // eachExtension returns New for a rule about declared extensions.
@@ -403,7 +403,7 @@ func eachExtension(judge func(path, id string, settings jsonrpc.Value, v *Verdic
 
 // noFallback judges neg-12.
 func noFallback(s *Session) Hooks {
-	code := "" // of the last error, if the client recognizes the server by it
+	code := "" // of the last error, if it identifies the server as modern
 	hooks := eachError("", s, func(r *Request, _ *session.Entry, m *jsonrpc.Message, _ *Verdict) {
 		if jsonrpc.EraOf(jsonrpc.Revision(metaOf(r.Param("_meta"), "protocolVersion").Decoded())) != jsonrpc.Modern {
 			return

@@ -15,7 +15,7 @@ import (
 var rulesPerformance = []Rule{
 	{
 		ID: "perf-01", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "A request takes longer than 60 seconds, the default timeout of the TypeScript SDK. Those in which the server asks the client for something are exempt.",
+		Text:   "A request takes longer than 60 seconds, the default timeout of the TypeScript SDK. Requests during which the server sends a request to the client are exempt.",
 		Source: "B-D:basic/lifecycle#timeouts; E:basic/patterns/cancellation#timeouts",
 		Fix:    "Send progress, use a task, or raise the timeout of the client.",
 		New: calls(func(c *session.Call, params jsonrpc.Value, v *Verdict) {
@@ -48,7 +48,7 @@ var rulesPerformance = []Rule{
 		Source: "A-D:basic/utilities/ping#implementation-considerations",
 		Fix:    "Ping every 10 s or more.",
 		New: func(*Session) Hooks {
-			var times [tap.Lanes][5]time.Duration // of the last ones
+			var times [tap.Lanes][5]time.Duration // of the last five pings
 			var count [tap.Lanes]int
 			return Hooks{On: []string{"request ping"}, Message: func(m *Message, v *Verdict) {
 				last, n := &times[m.Lane], &count[m.Lane]
@@ -102,7 +102,7 @@ var rulesPerformance = []Rule{
 	},
 }
 
-// calls returns New for a rule about the time that the server takes for a request.
+// calls returns New for a rule about how long the server takes for a request.
 func calls(judge func(c *session.Call, params jsonrpc.Value, v *Verdict)) func(*Session) Hooks {
 	return func(s *Session) Hooks {
 		return Hooks{Call: func(c *session.Call, v *Verdict) {
@@ -164,7 +164,7 @@ func sameRequest(method string, params jsonrpc.Value) string {
 
 // freshRequests judges perf-07.
 func freshRequests(*Session) Hooks {
-	fresh := bounded.Map[string, time.Duration]{Max: maxRequests} // until when results are fresh
+	fresh := bounded.Map[string, time.Duration]{Max: maxRequests} // the time until which results are fresh
 	return Hooks{
 		Watch: func(m *Message) {
 			switch {

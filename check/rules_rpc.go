@@ -22,7 +22,7 @@ var rulesRPC = []Rule{
 		Fix:    `Put "jsonrpc":"2.0" (a string) into every message.`,
 		New: each(func(m *Message, v *Verdict) {
 			text := m.Envelope
-			if isEmptyBatch(m) && m.Revision == "" { // else rpc-17 and rpc-19
+			if isEmptyBatch(m) && m.Revision == "" { // otherwise rpc-17 and rpc-19
 				v.Violate("", "$", "an empty batch: []")
 				return
 			}
@@ -30,7 +30,7 @@ var rulesRPC = []Rule{
 				return // an embedded request, or not a message at all: see stdio-01 and http-49
 			}
 			if m.Kind == jsonrpc.Invalid && (len(text.Members("id", "method", "result", "error")) == 0 || !jsonrpc.Valid(text, jsonrpc.MaxDepth)) {
-				return // the same
+				return // likewise
 			}
 			got := text.Get("jsonrpc")
 			v.Check(got.Decoded() == "2.0", "", "$.jsonrpc", describe(got))
@@ -54,7 +54,7 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
-		Text:   "A request has an id, which is a string or an integer: no fraction, boolean, object or array. What has the method of a request is one.",
+		Text:   "A request has an id, which is a string or an integer: no fraction, boolean, object or array. A message with the method of a request counts as one.",
 		Source: "A:basic/messages#requests; B-E:basic/index#requests; schema RequestId; observed: servers do not answer an id of 1.5",
 		Fix:    "Use an integer counter or a string as the request id.",
 		New: each(func(m *Message, v *Verdict) {
@@ -88,16 +88,16 @@ var rulesRPC = []Rule{
 		Text: "A sender never uses the id of a request twice within one session. The two directions count separately, and 1 and \"1\" differ. " +
 			"A message that is sent again because the server refused it by an HTTP error, or never got it, is exempt.",
 		Source: "A:basic/messages#requests; B-D:basic/index#requests",
-		Fix:    "Take ids from one counter per session and never reset it on reconnect.",
+		Fix:    "Use one id counter per session and never reset it on reconnect.",
 		New:    idsUsedOnce,
 	},
 	{
 		ID: "rpc-06", Class: "must", In: "E", Side: "client", Transport: "any",
 		Text:   "The id of a request differs from that of each request of the client that still waits for its response.",
 		Source: "E:basic/index#requests",
-		Fix:    "Take ids from one counter; release an id only after its response.",
+		Fix:    "Use one id counter; release an id only after its response.",
 		New: func(s *Session) Hooks {
-			var given givenUp
+			var given cancelledIDs
 			return Hooks{Watch: given.watch, On: []string{"request"}, Message: func(m *Message, v *Verdict) {
 				if m.Path != "$" {
 					return
@@ -236,14 +236,14 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-14", Class: "observation", In: "A-E", Side: "both", Transport: "stdio",
-		Text:   "A request has no response although the client ended the session in good order and did not cancel the request.",
+		Text:   "A request has no response although the client ended the session cleanly and did not cancel the request.",
 		Source: "JSON-RPC 2.0 s5",
-		Fix:    "Make sure every code path of the handler answers, above all after exceptions.",
-		New:    answeredAtEnd(true), // else stdio-12
+		Fix:    "Make sure every code path of the handler answers, especially after exceptions.",
+		New:    answeredAtEnd(true), // the other case is stdio-12
 	},
 	{
 		ID: "rpc-15", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
-		Text:   "params, when present, is an object: no array, no null.",
+		Text:   "params, if present, is an object, not an array or null.",
 		Source: "schema JSONRPCRequest/JSONRPCNotification; observed: servers do not answer a request with null or [], clients drop a notification with null",
 		Fix:    "Send {} or leave params out.",
 		New: each(func(m *Message, v *Verdict) {
@@ -254,7 +254,7 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-16", Class: "observation", In: "A-E", Side: "both", Transport: "any",
-		Text:   "An error response has no id, or a null id. No id is legal in 2025-11-25 and later if the request could not be read, and from 2025-03-26 in the body of an HTTP refusal.",
+		Text:   "An error response has no id, or a null id. A missing id is legal in 2025-11-25 and later if the request could not be read, and from 2025-03-26 in the body of an HTTP refusal.",
 		Source: "D-E:basic/index#error-responses; B-D:basic/transports#sending-messages-to-the-server; schema JSONRPCError/JSONRPCErrorResponse; observed: TypeScript SDK cannot match it and the call times out, Go SDK closes the connection",
 		Fix:    "Answer with the id of the request whenever it could be read, and do not answer notifications.",
 		New: func(*Session) Hooks {
@@ -317,7 +317,7 @@ var rulesRPC = []Rule{
 	},
 	{
 		ID: "rpc-20", Class: "observation", In: "A-E", Side: "both", Transport: "any",
-		Text:   "An object has two members of the same name; parsers keep different ones.",
+		Text:   "An object has two members with the same name; parsers keep different ones.",
 		Source: "RFC 8259 s4; E:basic/patterns/mrtr#server-requirements-basic-workflow",
 		Fix:    "Build messages with a JSON library instead of string concatenation.",
 		New: func(*Session) Hooks {
@@ -384,7 +384,7 @@ var rulesRPC = []Rule{
 		ID: "rpc-26", Class: "observation", In: "C-E", Side: "both", Transport: "any",
 		Text:   "A key uses a prefix of _meta that is reserved for MCP, but no schema or known extension defines it.",
 		Source: "C-E:basic/index#_meta",
-		Fix:    "Use a prefix of your own domain.",
+		Fix:    "Use a prefix from your own domain.",
 		New: eachMetaKey(func(_, path, key string, _ jsonrpc.Value, m *Message, v *Verdict) {
 			name, ours := strings.CutPrefix(key, jsonrpc.MetaPrefix)
 			v.Check(!reservedPrefix(key, m.Revision) || ours && slices.Contains(knownMeta, name), key, path, "a reserved prefix")
@@ -410,7 +410,7 @@ var rulesRPC = []Rule{
 		ID: "rpc-28", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
 		Text:   "_meta, wherever it appears, is an object.",
 		Source: "schema Result, Request, Notification; observed: TypeScript SDK drops a response with a null _meta, servers do not answer such a request",
-		Fix:    "Leave _meta out when there is nothing to say.",
+		Fix:    "Leave an empty _meta out.",
 		New: each(func(m *Message, v *Verdict) {
 			for _, meta := range m.allMetas() {
 				v.CheckValue(meta.IsObject(), meta.subject, meta.path, "not an object", meta.Value)
@@ -531,7 +531,7 @@ var rulesRPC = []Rule{
 	},
 }
 
-// describe returns a value as it is written, and says that it is missing if it is.
+// describe returns a value as written, or "missing".
 func describe(v jsonrpc.Value) string {
 	if v == nil {
 		return "missing"
@@ -539,11 +539,10 @@ func describe(v jsonrpc.Value) string {
 	return string(v)
 }
 
-// maxExtra is how many members or values of one message are reported.
+// maxExtra limits the members or values of a message that are reported.
 const maxExtra = 8
 
-// isMethodOfNotification reports whether the method of a message is that of a known
-// notification.
+// isMethodOfNotification reports whether the method of a message belongs to a known notification.
 func isMethodOfNotification(m *Message) bool {
 	known, ok := jsonrpc.LookupMethod(m.Method)
 	return ok && known.Kind == jsonrpc.Notification && strings.HasPrefix(m.Method, "notifications/")
@@ -552,8 +551,8 @@ func isMethodOfNotification(m *Message) bool {
 // isEmptyBatch reports whether an invalid message is [].
 func isEmptyBatch(m *Message) bool { return m.Kind == jsonrpc.Invalid && m.Reason == "empty batch" }
 
-// hasNoOutcome reports whether an invalid message of the server is a response without result
-// and error.
+// hasNoOutcome reports whether an invalid message of the server is a response without result or
+// error.
 func hasNoOutcome(m *Message) bool {
 	if m.Kind != jsonrpc.Invalid || m.Lane != tap.ToClient {
 		return false
@@ -569,7 +568,7 @@ func idsUsedOnce(s *Session) Hooks {
 		answered bool
 	}
 	var used [tap.Lanes]bounded.Map[string, use]
-	var given givenUp
+	var given cancelledIDs
 	watch := func(m *Message) {
 		given.watch(m)
 		switch {
@@ -610,26 +609,26 @@ func idsUsedOnce(s *Session) Hooks {
 	}}
 }
 
-// A givenUp has the ids of requests that their senders have cancelled.
-type givenUp [tap.Lanes]bounded.Map[string, bool]
+// cancelledIDs holds the ids of requests that their senders cancelled.
+type cancelledIDs [tap.Lanes]bounded.Map[string, bool]
 
-func (g *givenUp) watch(m *Message) {
+func (g *cancelledIDs) watch(m *Message) {
 	if m.Method == "notifications/cancelled" {
 		g[m.Lane].Max = maxRequests
 		g[m.Lane].Put(keyOf(m.Param("requestId")), true)
 	}
 }
 
-// take reports whether a request with the id of another was cancelled, and forgets it.
-func (g *givenUp) take(m *Message) bool {
+// take reports whether a request with the id of m was cancelled, and forgets it.
+func (g *cancelledIDs) take(m *Message) bool {
 	key := keyOf(m.ID)
 	_, cancelled := g[m.Lane].Get(key)
 	g[m.Lane].Delete(key)
 	return cancelled
 }
 
-// eachModernError returns New for a rule about the codes of errors in 2026-07-28. Older
-// servers may answer a request of that revision with any code.
+// eachModernError returns New for a rule about error codes in 2026-07-28. Older servers may
+// answer a request of that revision with any code.
 func eachModernError(judge func(code int, m *Message, v *Verdict)) func(*Session) Hooks {
 	return each(func(m *Message, v *Verdict) {
 		code, err := strconv.Atoi(m.ErrorCode)
@@ -685,7 +684,7 @@ func methodIsKnown(m *Message, v *Verdict) {
 	}
 }
 
-// hasPrivate reports whether capabilities declare experimental ones or extensions.
+// hasPrivate reports whether capabilities declare experimental features or extensions.
 func hasPrivate(capabilities jsonrpc.Value) bool {
 	return !isEmpty(capabilities.Get("experimental")) || !isEmpty(capabilities.Get("extensions"))
 }

@@ -13,30 +13,30 @@ import (
 
 const sourceToolSecurity = "A-E:server/tools#security-considerations"
 
-// rulesSecurity are hints for the reader, all of them heuristics.
+// rulesSecurity are heuristics that hint at security problems.
 var rulesSecurity = []Rule{
 	{
 		ID: "sec-01", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "A name, description, instruction or result holds characters that cannot be seen or that change the direction of text, or terminal escapes.",
+		Text:   "A name, description, instruction or result holds invisible characters, characters that change the direction of text, or terminal escapes.",
 		Source: sourceToolSecurity + "; Unicode UTS 39",
-		Fix:    "Remove the characters; treat the server as suspect until it is explained.",
+		Fix:    "Remove the characters; treat the server as suspect until they are explained.",
 		New:    each(hiddenCharacters, "result"),
 	},
 	{
 		ID: "sec-02", Class: "observation", In: "A-E", Side: "server", Transport: "any",
-		Text:   "A description or server instruction speaks to the model beyond its own tool: it hides things from the user, overrides instructions, or asks for files or secrets.",
+		Text:   "A description or server instruction tries to steer the model beyond its own tool: it hides things from the user, overrides instructions, or asks for files or secrets.",
 		Source: sourceToolSecurity,
 		Fix:    "Read the text in full before approving the server.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request.Method != "tools/list" && m.Request.Method != "prompts/list" {
 				found := injection.FindString(string(m.Member("instructions")))
-				v.Check(found == "", "instructions", "$.result.instructions", "speaks to the model: "+found)
+				v.Check(found == "", "instructions", "$.result.instructions", "steers the model: "+found)
 				return
 			}
 			member := lists[m.Request.Method].member
 			for _, one := range m.Member(member).Each {
 				found := injection.FindString(string(one[:min(len(one), maxParams)]))
-				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", "speaks to the model: "+found)
+				v.Check(found == "", one.Get("name").Decoded(), "$.result."+member+"[*]", "steers the model: "+found)
 			}
 		}, "result tools/list", "result prompts/list", "result initialize", "result server/discover"),
 	},
@@ -127,7 +127,7 @@ var rulesSecurity = []Rule{
 	},
 }
 
-// injection matches texts that speak to the model against the user.
+// injection matches texts that try to steer the model against the user.
 var injection = regexp.MustCompile(`(?i)(ignore|disregard|forget) (all |any |the |your )*(previous|prior|earlier|above) (instructions|prompts|rules|messages)|` +
 	`(do not|don't|never|must not) (tell|mention|inform|show|reveal|notify|let)[\w ,/]{0,30} (the )?user|without (telling|informing|notifying) the user|` +
 	`<(important|secret|system|hidden)>|[~/.](ssh/|aws/credentials)|\bid_(rsa|ed25519)\b|before (using|calling) (any )?other tools?`)
@@ -141,7 +141,7 @@ func isPathName(name string) bool {
 
 var pathNames = []string{"path", "file", "filename", "dir", "directory", "folder", "uri"}
 
-// pathEscapes decodes what separates the segments of a path.
+// pathEscapes decodes the separators in a path.
 var pathEscapes = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", `\`, "/")
 
 // climbs reports whether a path has a segment "..", which may be encoded.
@@ -149,7 +149,7 @@ func climbs(path string) bool {
 	return slices.Contains(strings.Split(pathEscapes.Replace(path), "/"), "..")
 }
 
-// hiddenCharacters judges sec-01, by definition in lists.
+// hiddenCharacters judges sec-01, per definition in lists.
 func hiddenCharacters(m *Message, v *Verdict) {
 	if m.Path != "$" {
 		return
@@ -165,8 +165,7 @@ func hiddenCharacters(m *Message, v *Verdict) {
 	v.Check(found == "", m.Subject(), "$.result", "a hidden character: "+found)
 }
 
-// hidden returns the first character of a JSON text that is not to be seen, "" if there is
-// none. It may be written as an escape.
+// hidden returns the first hidden character of a JSON text, which may be escaped, or "".
 func hidden(text jsonrpc.Value) string {
 	before := rune(0)
 	for i := 0; i < len(text); {
@@ -179,7 +178,7 @@ func hidden(text jsonrpc.Value) string {
 		case r >= utf8.RuneSelf:
 			r, n = utf8.DecodeRune(text[i:])
 		}
-		inEmoji := before == 0x1F3F4 && r >= 0xE0000 // a flag is a black one with tags
+		inEmoji := before == 0x1F3F4 && r >= 0xE0000 // some flags are a black flag with tags
 		switch {
 		case inEmoji:
 			r = before
@@ -192,8 +191,8 @@ func hidden(text jsonrpc.Value) string {
 	return ""
 }
 
-// isHidden reports whether a character is not to be seen. Joiners and the marks that scripts
-// need are not among them.
+// isHidden reports whether a character is invisible. It excludes joiners and the marks that some
+// scripts need.
 func isHidden(r rune) bool {
 	switch {
 	case r == 0x1B, r == 0x200B, r == 0x2060, r == 0xFEFF:

@@ -31,7 +31,7 @@ var rulesStdio = []Rule{
 	},
 	{
 		ID: "stdio-03", Class: "client-breaking", In: "A-E", Side: "both", Transport: "stdio",
-		Text:   "A message has no raw newline inside, as pretty-printed JSON has.",
+		Text:   "A message has no raw newline, so it is not pretty-printed.",
 		Source: "A-D:basic/transports#stdio; E:basic/transports/stdio; observed: TypeScript SDK never sees the message and the call times out, Go SDK reads it",
 		Fix:    `Write newlines in strings as \n, and serialize without indentation.`,
 		New: func(*Session) Hooks {
@@ -157,7 +157,7 @@ var rulesStdio = []Rule{
 		Text:   "The server exits, or closes stdout, while requests are unanswered and the client has not begun the shutdown.",
 		Source: "E:basic/transports/stdio#unexpected-termination; A-D:basic/lifecycle#stdio",
 		Fix:    "Look at stderr and the exit status in the recording.",
-		New:    answeredAtEnd(false), // else rpc-14
+		New:    answeredAtEnd(false), // the other case is rpc-14
 	},
 	{
 		ID: "stdio-14", Class: "client-breaking", In: "A-E", Side: "server", Transport: "stdio",
@@ -172,7 +172,7 @@ var rulesStdio = []Rule{
 // the server, ended the session.
 func answeredAtEnd(byClient bool) func(*Session) Hooks {
 	return func(*Session) Hooks {
-		over, begun := false, false // the server has ended the session, the client had begun to
+		over, begun := false, false // over: the server ended the session; begun: the client had started to
 		return Hooks{
 			Frame: func(e *session.Entry, _ *Verdict) {
 				switch {
@@ -200,7 +200,7 @@ func answeredAtEnd(byClient bool) func(*Session) Hooks {
 
 // crashes judges stdio-14.
 func crashes(*Session) Hooks {
-	how, frame, signalled := "", uint64(0), false // how the server exited, "" as long as it has not
+	how, frame, signalled := "", uint64(0), false // how the server exited, "" if it has not
 	return Hooks{
 		Frame: func(e *session.Entry, _ *Verdict) {
 			switch {
@@ -226,8 +226,8 @@ func crashes(*Session) Hooks {
 	}
 }
 
-// closesFirst judges stdio-05. A client that closes stdin and sends the signal at the same time
-// does so with a process that it started for the versions of the server only.
+// closesFirst judges stdio-05. Closing stdin and sending the signal at the same time is what
+// clients do with a process that they started only to learn the server's versions.
 func closesFirst(*Session) Hooks {
 	const sameTime = 50 * time.Millisecond
 	closed, over := false, false
@@ -255,7 +255,7 @@ func closesFirst(*Session) Hooks {
 				closed = true
 			case e.Event.Name == tap.EventSignal && e.Event.Signal == "SIGTERM" && !closed:
 				over, signalled, at, revision = true, e.Frame.Seq, e.Frame.At, v.revision
-			case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others are those of a terminal
+			case e.Event.Name == tap.EventSignal, e.Event.Name == tap.EventExit: // SIGINT and others come from a terminal
 				if over = true; closed {
 					v.Hold()
 				}
@@ -265,8 +265,8 @@ func closesFirst(*Session) Hooks {
 	}
 }
 
-// isForgotten reports whether a call waits for a response. A server/discover that finds out the
-// versions of a server may end with it, and a subscription has no end of its own.
+// isForgotten reports whether a call waits for a response. It excludes a server/discover that
+// probes for versions, which may end with the server, and subscriptions, which do not end.
 func isForgotten(c *session.Call) bool {
 	return c.Status == session.CallPending && c.Notes&session.NoteProbe == 0 && c.Method != "subscriptions/listen"
 }
@@ -313,8 +313,8 @@ func linesAreMessages(*Session) Hooks {
 	}
 }
 
-// linesEnd judges stdio-04. A line without its newline is the last one, or the recording was
-// made of messages alone.
+// linesEnd judges stdio-04. A line without its newline is the last one, or the recording was made
+// from bare messages.
 func linesEnd(*Session) Hooks {
 	var last [tap.Lanes]uint64 // the frame of a line without its newline
 	return Hooks{
@@ -354,7 +354,7 @@ func isReported(m *Message) bool {
 // hasMark reports whether a line begins with a byte order mark.
 func hasMark(m *Message) bool { return bytes.HasPrefix(m.Entry.Frame.Raw, []byte("\xef\xbb\xbf")) }
 
-// holdsMore reports whether an invalid line holds a message and something else.
+// holdsMore reports whether an invalid line holds a message and more.
 func holdsMore(m *Message) bool {
 	line := m.Envelope
 	i := bytes.IndexByte(line, '{')
@@ -373,34 +373,34 @@ const (
 	maxLines  = 16 << 10
 )
 
-// A joiner joins invalid lines to a message that was written with newlines inside.
+// A joiner joins invalid lines into a message that was written with newlines inside.
 type joiner struct {
 	lines             []brokenLine
 	text              []byte
-	depth             int // of what is open
+	depth             int // of open objects and arrays
 	inString, escaped bool
 }
 
-// A brokenLine is a line that is not a message, its text "" if it is blank.
+// A brokenLine is a line that is not a message, with text "" if it is blank.
 type brokenLine struct {
 	frame    uint64
 	revision jsonrpc.Revision
 	text     string
 	notJSON  string // see notJSON
-	cut      bool   // it ends inside a string
+	cut      bool   // it ends within a string
 }
 
-// notJSONWords say what the results of notJSON are.
+// notJSONWords describes the results of notJSON.
 var notJSONWords = map[string]string{
 	"NaN": "NaN is not JSON", "Infinity": "Infinity is not JSON", "True": "True is Python, not JSON", "False": "False is Python, not JSON",
 	"None": "None is Python, not JSON", "single quotes": "single quotes, as Python and JavaScript print objects, are not JSON",
 }
 
-// notJSON returns what keeps a message from being JSON: NaN or Infinity, a word of Python, or
-// single quotes; "" for anything else.
+// notJSON returns why a message is not JSON: NaN or Infinity, a Python word, or single quotes; ""
+// for any other reason.
 func notJSON(line []byte) string {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !bytes.Contains(line, []byte("jsonrpc")) {
-		return "" // rather a line of a log
+		return "" // probably a log line
 	}
 	for _, at := range jsonTokens.FindAllIndex(line, -1) {
 		switch text := string(line[at[0]:at[1]]); {
@@ -416,8 +416,8 @@ func notJSON(line []byte) string {
 // jsonTokens matches strings, single quotes and words.
 var jsonTokens = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"?|'|[A-Za-z]+`)
 
-// add adds an invalid line. It returns the lines of a message that is whole with it, or the
-// lines that are not part of any message.
+// add adds an invalid line. It returns the lines of a message that it completes, or the lines
+// that are not part of any message.
 func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
 	raw := m.Entry.Frame.Raw
 	text := bytes.TrimSpace(raw)
@@ -436,7 +436,7 @@ func (j *joiner) add(m *Message) (whole bool, lines []brokenLine) {
 	return whole, j.flush()
 }
 
-// scan adds a line, with newlines in strings escaped, and follows what is open in it.
+// scan adds a line, with newlines in strings escaped, and tracks open strings, objects and arrays.
 func (j *joiner) scan(line []byte) {
 	for _, c := range line {
 		if j.inString && (c == '\n' || c == '\r') {
@@ -460,7 +460,7 @@ func (j *joiner) scan(line []byte) {
 	}
 }
 
-// flush forgets the lines and returns them.
+// flush returns the lines and resets the joiner.
 func (j *joiner) flush() []brokenLine {
 	lines := j.lines
 	*j = joiner{}

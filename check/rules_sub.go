@@ -52,7 +52,7 @@ var rulesSubscription = []Rule{
 	},
 	{
 		ID: "sub-04", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   "No progress or log notifications come on a listen stream.",
+		Text:   "No progress or log notifications are sent on a listen stream.",
 		Source: "E:server/utilities/logging#per-request-log-level; E:basic/transports/streamable-http#receiving-messages",
 		Fix:    "Send them on the stream of their own request.",
 		New: func(s *Session) Hooks {
@@ -102,7 +102,7 @@ var rulesSubscription = []Rule{
 	},
 	{
 		ID: "sub-07", Class: "must", In: "E", Side: "server", Transport: "any",
-		Text:   "No list_changed or resources/updated comes outside of a subscription. A legacy session of the same server is exempt.",
+		Text:   "No list_changed or resources/updated is sent outside a subscription. A legacy session of the same server is exempt.",
 		Source: "E:basic/patterns/subscriptions#opening-a-stream",
 		Fix:    "Send it on a listen stream only.",
 		New: eachChange(func(m *Message, l *listen, all *listens, v *Verdict) {
@@ -124,7 +124,7 @@ var rulesSubscription = []Rule{
 
 const acknowledged = "notifications/subscriptions/acknowledged"
 
-// changes are the notifications of a subscription, with the members of the filter.
+// changes maps the notifications of a subscription to the members of its filter.
 var changes = map[string]string{
 	"notifications/tools/list_changed":     "toolsListChanged",
 	"notifications/prompts/list_changed":   "promptsListChanged",
@@ -133,13 +133,13 @@ var changes = map[string]string{
 	acknowledged:                           "",
 }
 
-// maxListens is how many listen requests are remembered.
+// maxListens limits the listen requests that are remembered.
 const maxListens = 256
 
 // A listen is a listen request.
 type listen struct {
-	key   string // of its id
-	began bool   // a notification of the subscription has come
+	key   string // map key for its id
+	began bool   // a notification of the subscription was seen
 	over  bool
 	ref   session.Ref
 }
@@ -149,7 +149,7 @@ type listens struct {
 	byID       bounded.Map[string, *listen]
 	byExchange bounded.Map[uint64, *listen]
 	open       int
-	any        bool // there was one
+	any        bool // there was at least one
 }
 
 func (all *listens) watch(m *Message) {
@@ -180,8 +180,8 @@ func (all *listens) end(id []byte) {
 	}
 }
 
-// of returns the listen request to which a notification belongs: on HTTP that of the stream,
-// on stdio that with its subscriptionId.
+// of returns the listen request that a notification belongs to: on HTTP that of its stream, on
+// stdio the one with its subscriptionId.
 func (all *listens) of(m *Message) *listen {
 	if m.Entry.Frame.Exchange != 0 {
 		l, _ := all.byExchange.Get(m.Entry.Frame.Exchange)
@@ -195,8 +195,8 @@ func (all *listens) of(m *Message) *listen {
 	return l
 }
 
-// eachChange returns New for a rule about the notifications of subscriptions; l is nil for
-// one that belongs to none.
+// eachChange returns New for a rule about the notifications of subscriptions; l is nil for a
+// notification that belongs to none.
 func eachChange(judge func(m *Message, l *listen, all *listens, v *Verdict)) func(*Session) Hooks {
 	return func(*Session) Hooks {
 		var all listens
@@ -215,7 +215,7 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 	}
 	r, ok := m.Session.requests.Get(l.ref)
 	if !ok || r.Params == nil {
-		v.Skip("the listen request is not known any more")
+		v.Skip("the listen request is no longer known")
 		return
 	}
 	filter := r.Param("notifications")
@@ -230,7 +230,7 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 				return
 			}
 		}
-		if isMasked(uri) { // that of a sub-resource has no prefix in common
+		if isMasked(uri) { // a masked sub-resource shares no prefix
 			v.Skip("the URI is masked")
 			return
 		}
@@ -240,7 +240,7 @@ func wasRequested(m *Message, l *listen, _ *listens, v *Verdict) {
 	}
 }
 
-// isSubset judges whether a filter that was acknowledged is a subset of the request.
+// isSubset judges whether an acknowledged filter is a subset of the request.
 func isSubset(granted, requested jsonrpc.Value, v *Verdict) {
 	const path = "$.params.notifications."
 	uris := map[string]bool{}

@@ -49,7 +49,7 @@ var rulesTask = []Rule{
 		Text: "A request with task is answered with a task that has taskId, status, createdAt, lastUpdatedAt and ttl, if the side that answers has declared " +
 			"tasks for it. A first status other than working is an observation.",
 		Source: "D:basic/utilities/tasks#result-retrieval, #task-status-lifecycle, #task-support-and-handling; schema CreateTaskResult",
-		Fix:    "Return CreateTaskResult at once.",
+		Fix:    "Return CreateTaskResult immediately.",
 		New:    each(createdTask, onTaskMade...),
 	},
 	{
@@ -57,7 +57,7 @@ var rulesTask = []Rule{
 		Text:   "A terminal status (completed, failed, cancelled) of a task never changes.",
 		Source: "D:basic/utilities/tasks#task-status-lifecycle",
 		Fix:    "Freeze the task once it is terminal.",
-		New:    terminalForGood,
+		New:    terminalStays,
 	},
 	{
 		ID: "task-04", Class: "must", In: "D", Side: "both", Transport: "any",
@@ -73,7 +73,7 @@ var rulesTask = []Rule{
 	{
 		ID: "task-05", Class: "must", In: "D", Side: "both", Transport: "any",
 		Text: "tasks/result is answered once the task is terminal, with the taskId under io.modelcontextprotocol/related-task in _meta. " +
-			"That the task was not terminal shows in a later tasks/get.",
+			"A later tasks/get shows whether it was terminal.",
 		Source: "D:basic/utilities/tasks#result-retrieval, #related-task-metadata",
 		Fix:    "Block until the task is terminal and add the metadata.",
 		New: func(*Session) Hooks {
@@ -103,9 +103,9 @@ var rulesTask = []Rule{
 		Fix:    "Copy related-task from the request to the result.",
 		New: each(func(m *Message, v *Verdict) {
 			if m.Request == nil || strings.HasPrefix(m.Request.Method, "tasks/") || !m.final() {
-				return // a task that the request becomes has an id of its own
+				return // if the request becomes a task, that has its own id
 			}
-			if want := relatedTask(m.Request.Params); want != nil && m.Member("task") == nil { // a created task names itself
+			if want := relatedTask(m.Request.Params); want != nil && m.Member("task") == nil { // a created task has its own id
 				got := relatedTask(m.Outcome())
 				v.Check(keyOf(got) == keyOf(want), m.Request.Method, "$.result._meta", "not the taskId of the request: "+describe(got))
 			}
@@ -120,7 +120,7 @@ var rulesTask = []Rule{
 	},
 	{
 		ID: "task-08", Class: "must", In: "D", Side: "both", Transport: "any",
-		Text:   "An unknown taskId is answered with the error -32602. That it is unknown is taken from the text of the error.",
+		Text:   "An unknown taskId is answered with the error -32602. This is judged by the text of the error.",
 		Source: "D:basic/utilities/tasks#protocol-errors",
 		Fix:    "Return -32602.",
 		New: each(func(m *Message, v *Verdict) {
@@ -136,7 +136,7 @@ var rulesTask = []Rule{
 	},
 	{
 		ID: "task-09", Class: "should", In: "D", Side: "both", Transport: "any",
-		Text:   "tasks/get requests for a task are at least pollInterval apart, less 10 percent.",
+		Text:   "tasks/get requests for a task are at least pollInterval apart; 10 % less is tolerated.",
 		Source: "D:basic/utilities/tasks#getting-tasks, #ttl-and-resource-management",
 		Fix:    "Honour the latest pollInterval.",
 		New:    polling,
@@ -159,8 +159,8 @@ var rulesTask = []Rule{
 	},
 }
 
-// A taskKey names a task: the lane on which the side that runs it sends, and a key of the id,
-// which is "" if there is none.
+// A taskKey identifies a task: the lane on which the side that runs it sends, and a key for its
+// id, "" if there is none.
 type taskKey struct {
 	lane tap.Lane
 	id   string
@@ -170,8 +170,8 @@ func taskOf(lane tap.Lane, id jsonrpc.Value) taskKey {
 	return taskKey{lane, keyOf(id)}
 }
 
-// onTaskMade selects the results that may create a task, and onTasks also those that describe
-// tasks.
+// onTaskMade selects the results that may create a task, and onTasks also the messages that
+// describe tasks.
 var (
 	onTaskMade = []string{"result tools/call", "result sampling/createMessage", "result elicitation/create"}
 	onTasks    = append([]string{"result tasks/get", "result tasks/cancel", "result tasks/list", "notification notifications/tasks/status"}, onTaskMade...)
@@ -266,7 +266,7 @@ func taskTimes(v *Verdict, task jsonrpc.Value, subject, path string) {
 		if made && value == nil || !v.need(value, aString, subject, path+"."+name) {
 			continue
 		}
-		// RFC 3339, which the specification refers to, also allows a space and small letters.
+		// RFC 3339, which the specification refers to, also allows a space and lower-case letters.
 		if !timestamps.MatchString(strings.ToUpper(strings.Replace(value.Decoded(), " ", "T", 1))) && !isMasked(value) {
 			v.Violate(subject, path+"."+name, string(value))
 		}
@@ -277,22 +277,22 @@ func taskTimes(v *Verdict, task jsonrpc.Value, subject, path string) {
 	}
 }
 
-// A taskState is what was last known of a task.
+// A taskState is the last known state of a task.
 type taskState struct {
 	status string
-	// updated is lastUpdatedAt, zero if it cannot be read; frame is that of the message.
+	// updated is lastUpdatedAt, zero if it cannot be parsed; frame is the frame of the message.
 	updated time.Time
 	frame   uint64
 }
 
 func stateOf(m *Message, task jsonrpc.Value) taskState {
-	updated, _ := time.Parse(time.RFC3339, task.Get("lastUpdatedAt").Decoded()) // else zero
+	updated, _ := time.Parse(time.RFC3339, task.Get("lastUpdatedAt").Decoded()) // zero if invalid
 	return taskState{strings.Clone(task.Get("status").Decoded()), updated, m.Entry.Frame.Seq}
 }
 
-// terminalForGood judges task-03. On stdio notifications come in order; a response may have been
-// made before a notification that overtook it.
-func terminalForGood(s *Session) Hooks {
+// terminalStays judges task-03. On stdio notifications arrive in order, but a response may have
+// been created before a notification that overtook it.
+func terminalStays(s *Session) Hooks {
 	ordered := s.Transport == "stdio"
 	ended := bounded.Map[taskKey, taskState]{Max: maxKnown}
 	return Hooks{On: onTasks, Message: func(m *Message, v *Verdict) {
@@ -382,7 +382,7 @@ func polling(*Session) Hooks {
 				p.interval = time.Duration(ms) * time.Millisecond
 			}
 			if m.Kind == jsonrpc.Notification {
-				p.polled = false // the client may ask for what has changed
+				p.polled = false // the client may poll immediately after a change
 			}
 			polls.Put(key, p)
 		}

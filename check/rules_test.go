@@ -22,21 +22,20 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Each rule has two sessions, one that violates it and one that comes close, with what the
-// rule reports. The comment says what they show. The lines of a session are ten milliseconds
-// apart:
+// Each rule has two sessions, one that violates it and one that comes close, and the expected report.
+// The comment explains the sessions. The lines of a session are ten milliseconds apart:
 //
-//	> what the client sends     < what the server sends     . an event of the run
+//	> what the client sends     < what the server sends     . a lifecycle event
 //	>1 <1 .1                    of HTTP exchange 1; ~1 is an event of a stream
 //	= D                         the handshake of revision D, with all capabilities
 //	=1 D                        the same in HTTP exchanges 1 and 2, with a session id; =1 E only
 //	                            sets the fields of later requests
 //	.1 POST /mcp | Name: value  the head of a request: see head
-//	+1500ms                     time that passes
+//	+1500ms                     time passes
 //
-// In a line, @E stands for the members of _meta that 2026-07-28 requires, \n for a line end,
-// @CR for a carriage return, @FF for the byte FF, @4M for 4 MiB of text, and @x100 for 100
-// letters x. A line without a sign is for the reader.
+// In a line, @E stands for the members of _meta that 2026-07-28 requires, \n for a newline, @CR for a
+// carriage return, @FF for the byte FF, @4M for 4 MiB of text, and @x100 for 100 letters x. A line
+// without a sign is a comment.
 func TestRules(t *testing.T) {
 	for _, r := range Rules() {
 		if r.New == nil { // see TestLock
@@ -74,10 +73,10 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// shorthand replaces what stands for other text in a session.
+// shorthand expands the abbreviations in a session.
 var shorthand = strings.NewReplacer("@E", modernMeta, `\n`, "\n", "@CR", "\r", "@FF", "\xff", "@4M", strings.Repeat("x", 4<<20))
 
-// No file is left of a rule that was removed.
+// There are no files of removed rules.
 func TestRuleFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "rules", "*.txt"))
 	if err != nil {
@@ -130,8 +129,8 @@ const (
 
 // head reads the short form of an event of an exchange:
 //
-//	POST /mcp 2 | Name: value   a request, of connection 2; fields is what it has unless a field
-//	                            of that name is given, which "-" removes
+//	POST /mcp 2 | Name: value   a request, of connection 2; fields are its fields unless one of the
+//	                            same name is given, which "-" removes
 //	200 sse | Name: value       a response with an event stream, or json
 //	end client Error            the end, by the server if none is named
 //	hang_up
@@ -248,7 +247,7 @@ func frames(t *testing.T, script string) (all []tap.Frame) {
 		default:
 			lane, ok := lanes[line[0]]
 			if !ok {
-				continue // for the reader
+				continue // a comment
 			}
 			sign, raw, _ := strings.Cut(line, " ")
 			exchange, form := uint64(0), tap.FormLine

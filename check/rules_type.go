@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// rulesType are about the JSON types of definitions and contents.
+// rulesType are about the JSON types of definitions and content.
 var rulesType = []Rule{
 	{
 		ID: "type-01", Class: "client-breaking", In: "B-E", Side: "server", Transport: "any",
@@ -129,7 +129,7 @@ var rulesType = []Rule{
 	},
 	{
 		ID: "type-10", Class: "client-breaking", In: "A-E", Side: "server", Transport: "any",
-		Text: "Every prompt and every argument of it has a name; arguments is an array and required a boolean. Every resource has a uri and a name, " +
+		Text: "Every prompt and each of its arguments has a name; arguments is an array and required a boolean. Every resource has a uri and a name, " +
 			"every template a uriTemplate and a name; size is a number.",
 		Source: "schema Prompt, PromptArgument, Resource, ResourceTemplate; observed: the TypeScript SDK rejects the whole list, the Go SDK on another type",
 		Fix:    "Correct the type or leave the member out.",
@@ -274,8 +274,7 @@ func eachMember(m *Message, d definition, some func(rev jsonrpc.Revision, list s
 	}
 }
 
-// optionalMembers returns the optional members of a definition in a list, or of the argument
-// of a prompt.
+// optionalMembers returns the optional members of a definition in a list, or of a prompt argument.
 func optionalMembers(rev jsonrpc.Revision, list string) []string {
 	members := []string{"description"}
 	switch list {
@@ -303,7 +302,7 @@ func optionalMembers(rev jsonrpc.Revision, list string) []string {
 	return members
 }
 
-// stringMembers returns those that are strings.
+// stringMembers returns the members of a definition in a list that must be strings.
 func stringMembers(rev jsonrpc.Revision, list string) []string {
 	members := []string{"name", "description"}
 	if rev >= jsonrpc.Rev20250618 {
@@ -403,7 +402,7 @@ func eachAnnotations(judge func(m *Message, annotations jsonrpc.Value, subject, 
 	}, on...)
 }
 
-// isShare reports whether a number is from 0 to 1.
+// isShare reports whether a number is between 0 and 1.
 func isShare(n jsonrpc.Value) bool {
 	below, ok := jsontree.CompareNumbers(n, []byte("0"))
 	above, _ := jsontree.CompareNumbers(n, []byte("1"))

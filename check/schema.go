@@ -26,9 +26,9 @@ import (
 var schemaFiles embed.FS
 
 const (
-	// maxValidated is the size up to which a message is validated.
+	// maxValidated limits the size of messages that are validated.
 	maxValidated = 4 << 20
-	// maxErrors is how many errors of a message are reported.
+	// maxErrors limits the errors reported for a message.
 	maxErrors = 5
 )
 
@@ -36,30 +36,30 @@ const (
 type protocolSchema struct {
 	compiler *jsonschema.Compiler
 	base     string
-	// definitions are the names of definitions. requests are those of requests and
-	// notifications, by method, and errors those of error responses, by code.
+	// definitions are the names of definitions. requests maps methods to the definitions of
+	// requests and notifications, and errors maps codes to those of error responses.
 	definitions map[string]bool
 	requests    map[string]string
 	errors      map[string]string
 	shaper
 }
 
-// maxShapes is how many shapes of valid messages are remembered.
+// maxShapes limits the remembered shapes of valid messages.
 const maxShapes = 1024
 
-// errata corrects the known faults of the generated schemas, in the parts of the definitions
-// with these names. The type declarations from which they are generated are right.
+// errata corrects known mistakes in the generated schemas, in the definitions with these names.
+// The type declarations from which they are generated are correct.
 var errata = map[string]func(definition map[string]any){
-	// Numbers in a form are not only integers.
+	// Numbers in a form may be fractions.
 	"ElicitResult": func(d map[string]any) { eachPart(d, replaceInteger) },
-	// null and numbers with a fraction are JSON too.
+	// JSON also has null and fractions.
 	"JSONValue": func(d map[string]any) {
 		eachPart(d, replaceInteger)
 		d["anyOf"] = append(d["anyOf"].([]any), map[string]any{"type": "null"})
 	},
 }
 
-// replaceInteger replaces the type integer in the list of types of a part of a schema by number.
+// replaceInteger replaces the type integer with number in the type list of a schema part.
 func replaceInteger(part map[string]any) {
 	types, _ := part["type"].([]any)
 	for i, t := range types {
@@ -106,11 +106,11 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	s.valid.Max = maxShapes
 	eachPart(root, func(part map[string]any) {
 		if _, ok := part["format"].(string); ok {
-			delete(part, "format") // which is an annotation
+			delete(part, "format") // format is only an annotation
 		}
 	})
 	s.distinguish(root)
-	// The limits of numbers are 0 and 1, which a shape covers.
+	// The only limits of numbers are 0 and 1, which shapes distinguish.
 	s.texts, s.numbers = false, false
 	definitions, _ := root[list].(map[string]any)
 	for name, d := range definitions {
@@ -135,7 +135,7 @@ func loadSchema(rev jsonrpc.Revision) (*protocolSchema, error) {
 	return s, nil
 }
 
-// errorCode returns the code that the schema of an error requires, "" if any will do.
+// errorCode returns the code that the schema of an error requires, "" if it allows any.
 func errorCode(schema any) string {
 	object, _ := schema.(map[string]any)
 	parts, _ := object["allOf"].([]any)
@@ -150,7 +150,7 @@ func errorCode(schema any) string {
 	return ""
 }
 
-// definitionOf returns the definition of a message, and the part of the message that it
+// definitionOf returns the definition for a message, and the part of the message that it
 // describes with its path; "" if the schema has none.
 func (s *protocolSchema) definitionOf(m *Message) (definition string, part jsonrpc.Value, path string) {
 	switch m.Kind {
@@ -180,7 +180,7 @@ func (s *protocolSchema) resultOf(m *Message) string {
 	case m.ResultType == "input_required" && s.definitions["InputRequiredResult"]:
 		return "InputRequiredResult"
 	case m.ResultType != "" && m.ResultType != "complete" && s.definitions["InputRequiredResult"]:
-		return "Result" // of an extension
+		return "Result" // defined by an extension
 	case m.Request.Param("task") != nil && m.Member("task") != nil && s.definitions["CreateTaskResult"]:
 		return "CreateTaskResult"
 	case s.definitions[name+"Result"]:
@@ -192,7 +192,7 @@ func (s *protocolSchema) resultOf(m *Message) string {
 // A schemaError is a violation of a schema.
 type schemaError struct{ path, text string }
 
-// validate returns what is wrong with a value, at most maxErrors errors.
+// validate returns the first maxErrors schema errors of a value.
 func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (found []schemaError, err error) {
 	defer func() {
 		switch recover() {
@@ -214,8 +214,8 @@ func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (foun
 	return errorsOf(invalid, v, path), nil
 }
 
-// errorsOf returns what is wrong with a value, at most maxErrors errors: the first by their
-// places, as the validator reads objects in any order.
+// errorsOf returns the first maxErrors errors of a value, ordered by place, because the validator
+// reads objects in random order.
 func errorsOf(invalid *jsonschema.ValidationError, v any, path string) (found []schemaError) {
 	all := leaves(invalid)
 	slices.SortStableFunc(all, func(a, b *jsonschema.ValidationError) int {
@@ -239,7 +239,7 @@ func errorWords(e *jsonschema.ValidationError, value any) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		if len(e.Causes) == 0 {
-			return quoteShort(value) + " matches several forms that exclude each other"
+			return quoteShort(value) + " matches several mutually exclusive forms"
 		}
 		for _, c := range e.Causes {
 			leaf := leaves(c)[0]
@@ -264,15 +264,15 @@ func errorWords(e *jsonschema.ValidationError, value any) string {
 		}
 		return fmt.Sprintf("%s is not a valid %s: %v", quoteShort(k.Got), name, k.Err)
 	case *kind.RefCycle:
-		return fmt.Sprintf("the $ref %q leads back to itself", strings.TrimPrefix(k.URL, schemaURL))
+		return fmt.Sprintf("the $ref %q refers back to itself", strings.TrimPrefix(k.URL, schemaURL))
 	}
 	return e.ErrorKind.LocalizedString(english)
 }
 
 var english = message.NewPrinter(language.English)
 
-// leaves returns the errors without causes. Of the branches of an anyOf or oneOf it follows the
-// one that the value is most likely meant to match: the one whose errors are deepest.
+// leaves returns the errors without causes. Of the branches of an anyOf or oneOf it follows only
+// the one that the value most likely means: the one with the deepest errors.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -283,7 +283,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 			return cmp.Or(cmp.Compare(likeness(a), likeness(b)), cmp.Compare(len(b.Causes), len(a.Causes)))
 		})
 		if likeness(best) <= len(e.InstanceLocation) {
-			return []*jsonschema.ValidationError{e} // it resembles none
+			return []*jsonschema.ValidationError{e} // it resembles no branch
 		}
 		return leaves(best)
 	}
@@ -294,8 +294,8 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// likeness returns how deep the errors of a branch are. A constant that differs, such as the
-// type of a content block, shows that another branch is meant.
+// likeness returns how deep the errors of a branch are. A wrong constant, such as the type of a
+// content block, shows that another branch is meant.
 func likeness(e *jsonschema.ValidationError) int {
 	deepest := 0
 	for _, leaf := range leaves(e) {
@@ -311,8 +311,8 @@ func likeness(e *jsonschema.ValidationError) int {
 	return deepest
 }
 
-// instancePath returns the JSON path of a place in a value, with * for the index of an element,
-// and the value at the place.
+// instancePath returns the JSON path of a location in a value, with * for indexes, and the value
+// there.
 func instancePath(path string, v any, location []string) (string, any) {
 	var b strings.Builder
 	b.WriteString(path)
@@ -333,7 +333,7 @@ func instancePath(path string, v any, location []string) (string, any) {
 
 var isWord = regexp.MustCompile(`^\w+$`)
 
-// member returns the step of a JSON path to a member.
+// member returns the JSON path step for a member.
 func member(name string) string {
 	if isWord.MatchString(name) {
 		return "." + name
@@ -352,8 +352,8 @@ var ruleSchema = Rule{
 	},
 }
 
-// losesResult reports whether SDKs refuse a whole list or content because of an error at a path:
-// the list itself, or an element of it, is missing or of a wrong type.
+// losesResult reports whether SDKs refuse a whole list or content because of an error at path: the
+// list itself, or an element, is missing or has the wrong type.
 func losesResult(m *Message, path string) bool {
 	switch {
 	case m.Kind != jsonrpc.Response || m.Request == nil:
@@ -371,7 +371,7 @@ func losesResult(m *Message, path string) bool {
 // bySchema judges feat-25.
 func (c *Checker) bySchema(m *Message, v *Verdict) {
 	if m.Path != "$" || c.results.serious > c.before {
-		return // embedded, or reported already
+		return // embedded, or already reported
 	}
 	s, ok := c.schemas[m.Revision]
 	if !ok {

@@ -10,33 +10,33 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Session is what rules know about a session.
+// A Session holds what rules know about a session.
 type Session struct {
-	// Number is its number, 0 for what belongs to no session.
+	// Number is its number, 0 for frames without a session.
 	Number int
 	// Transport is stdio, http, or sse for HTTP+SSE.
 	Transport string
-	// Start reports that the recording has the session from its first message on.
+	// Start reports that the recording has the session from its first message.
 	Start bool
 	// Gap reports that frames are missing.
 	Gap bool
 	// Facts are what the two sides have reported. May be nil.
 	Facts *session.Facts
 	// Client and Server are the capabilities that the two sides declared in a handshake or
-	// in server/discover; nil as long as they are not known.
+	// in server/discover; nil until they are known.
 	Client, Server jsonrpc.Value
-	// Listed are the definitions that the server listed last, by the method of the list, and by
-	// name or URI.
+	// Listed holds the definitions that the server listed last, by list method and by name or
+	// URI.
 	Listed map[string]map[string]jsonrpc.Value
 
 	checker *Checker
-	// rules are those at work, watchers and frames those of them that have Watch or Frame.
+	// rules are the rules applied to the session; watchers and frames are those with Watch or Frame.
 	rules, watchers, frames []*judge
 	// selected has the rules that judge messages, by the elements of On.
 	selected map[string][]*judge
 	requests bounded.Map[session.Ref, *Request]
 	seen     bool
-	// toolsChanged reports that the server announced a change and Listed may be outdated.
+	// toolsChanged reports that the server announced a change, so Listed may be outdated.
 	toolsChanged bool
 }
 
@@ -45,16 +45,16 @@ type Request struct {
 	Ref    session.Ref
 	Lane   tap.Lane
 	Method string
-	// Params are those of the request, nil if they are longer than 256 KiB.
+	// Params are the params of the request, nil if they are longer than 256 KiB.
 	Params   jsonrpc.Value
 	ID       []byte
-	asked    map[string]*Request // requests for input in its results, by their keys
+	asked    map[string]*Request // input requests in its results, by key
 	params   members
 	Revision jsonrpc.Revision
 	Exchange uint64
 }
 
-// revision returns the revision in force for a message, and remembers requests.
+// revision returns the revision in force for a message, and records requests.
 func (s *Session) revision(m *Message) jsonrpc.Revision {
 	switch m.Kind {
 	case jsonrpc.Request:
@@ -68,7 +68,7 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 	case jsonrpc.Response, jsonrpc.ErrorResponse:
 		if r, ok := s.requests.Get(m.Part.Request); ok {
 			m.Request = r
-			if r.Method == "initialize" { // it names the revision
+			if r.Method == "initialize" { // its result has the revision
 				if rev := jsonrpc.Revision(m.Member("protocolVersion").Decoded()); rev != "" {
 					return rev
 				}
@@ -82,7 +82,7 @@ func (s *Session) revision(m *Message) jsonrpc.Revision {
 	return s.declared(m)
 }
 
-// inForce returns a revision that a message or a call has, or else that of its session.
+// inForce returns the revision of a message or a call if it has one, or else that of its session.
 func (s *Session) inForce(rev jsonrpc.Revision) jsonrpc.Revision {
 	if rev = known(rev); rev == "" && s.Facts != nil {
 		rev = known(s.Facts.Revision)
@@ -99,7 +99,7 @@ func (s *Session) declared(m *Message) jsonrpc.Revision {
 	case m.Method == "initialize":
 		return jsonrpc.Revision(m.Param("protocolVersion").Decoded())
 	case m.Method == "server/discover" && indexOf(m.Entry.Revision()) < 0:
-		return jsonrpc.Rev20260728 // the only one that has it
+		return jsonrpc.Rev20260728 // the only revision with this method
 	}
 	return m.Entry.Revision()
 }
@@ -112,8 +112,8 @@ func (s *Session) forget(ref session.Ref) {
 	}
 }
 
-// learn remembers capabilities and definitions. It is called after the rules have judged the
-// message, so these compare with what was known before.
+// learn records capabilities and definitions. It is called after the rules have judged the message,
+// so that they compare it with what was known before.
 func (s *Session) learn(m *Message) {
 	if !s.seen {
 		s.seen = true
@@ -143,7 +143,7 @@ func (s *Session) learnRequest(m *Message) {
 	}
 }
 
-// learnResult remembers what the result of a known request defines.
+// learnResult records what the result of a known request defines.
 func (s *Session) learnResult(m *Message) {
 	result := m.Outcome()
 	if asked := result.Get("inputRequests"); asked.IsObject() {
@@ -169,7 +169,7 @@ func (s *Session) learnResult(m *Message) {
 	}
 }
 
-// learnAsked remembers requests for input with the first request of their call.
+// learnAsked records input requests with the first request of their call.
 func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
 	first, ok := s.requests.Get(m.Part.Call)
 	if !ok {
@@ -186,7 +186,7 @@ func (s *Session) learnAsked(m *Message, asked jsonrpc.Value) {
 	}
 }
 
-// define remembers the definitions in a page of a list. The first page replaces them.
+// define records the definitions in a page of a list. The first page replaces them.
 func (s *Session) define(m *Message) {
 	method := strings.Clone(m.Request.Method)
 	list, defs := lists[method], s.Listed[method]
@@ -213,14 +213,14 @@ func (s *Session) define(m *Message) {
 	}
 }
 
-// offer remembers a definition in a message, and whether there is no room for it.
+// offer records a definition in a message, or that there is no room for it.
 func (s *Session) offer(m *Message, method, name string, v jsonrpc.Value) {
 	if s.checker.offer(m.Entry.Frame.Seq, method, name, v) == nil {
 		s.checker.cut = true
 	}
 }
 
-// keep returns a copy of a value, nil if there is no room for it.
+// keep returns a copy of a value, or nil if there is no room.
 func (s *Session) keep(v jsonrpc.Value) jsonrpc.Value {
 	if len(v) == 0 || len(v) > maxParams || s.checker.held+len(v) > maxHeld {
 		return nil
@@ -229,7 +229,7 @@ func (s *Session) keep(v jsonrpc.Value) jsonrpc.Value {
 	return append(jsonrpc.Value{}, v...)
 }
 
-// release gives back the room of a value.
+// release frees the room that a value took.
 func (s *Session) release(v jsonrpc.Value) { s.checker.held -= len(v) }
 
 func (s *Session) releaseAll(defs map[string]jsonrpc.Value) {

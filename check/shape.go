@@ -13,8 +13,8 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// A shaper tells values apart as far as a schema does. If one value conforms to the schema, so
-// do all others of its shape. Most messages of a session have one of a few shapes.
+// A shaper groups values that a schema does not distinguish: if one value conforms to the schema,
+// so do all values of the same shape. Most messages of a session have one of a few shapes.
 type shaper struct {
 	words map[string]bool // the strings that are constants in the schema
 	// texts and numbers report that the schema has other constraints on them, such as
@@ -29,7 +29,7 @@ type shapeKey struct {
 	shape      uint64
 }
 
-// validate returns what is wrong with a value by a definition. Compile is called if no value of its
+// validate returns how a value violates a definition. It calls compile unless a value of the same
 // shape is known to be valid.
 func (s *shaper) validate(definition string, value jsonrpc.Value, path string, compile func() (*jsonschema.Schema, error)) (found []schemaError, err error) {
 	key := shapeKey{definition, s.shape(value)}
@@ -47,7 +47,7 @@ func (s *shaper) validate(definition string, value jsonrpc.Value, path string, c
 	return found, err
 }
 
-// distinguish collects what a schema, or a part of it, distinguishes.
+// distinguish collects what a schema or a part of it distinguishes.
 func (s *shaper) distinguish(schema any) {
 	eachPart(schema, func(part map[string]any) {
 		for key, inner := range part {
@@ -70,7 +70,7 @@ func (s *shaper) distinguish(schema any) {
 	})
 }
 
-// constant adds a constant. All values of other types are distinguished anyway.
+// constant adds a constant. Values of other types are always distinguished.
 func (s *shaper) constant(v any) {
 	switch v := v.(type) {
 	case string:

@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
-// maxSteps is how many times parts of a server's schema are applied to parts of one value. A
-// schema may be made so that this grows exponentially.
+// maxSteps limits how often parts of a server's schema are applied to parts of one value. A hostile
+// schema can make this grow exponentially.
 const maxSteps = 200_000
 
 // errTooComplex reports that maxSteps was reached.
@@ -26,16 +26,16 @@ var errTooComplex = errors.New("the schema is too complex")
 // errFailed reports that the validator failed, as it does for numbers such as 1e9999999.
 var errFailed = errors.New("the validator failed")
 
-// A toolSchema is a schema that a server sent, or the reason why it could not be compiled.
+// A toolSchema is a schema that a server sent, or the reason that it could not be compiled.
 type toolSchema struct {
 	*jsonschema.Schema
 	err    error
-	faults []schemaError // why it is invalid, with paths in it that begin with a dot
+	faults []schemaError // why it is invalid, with paths that begin with a dot
 	steps  *steps
 	shaper
 }
 
-// steps counts down the steps of a validation. It is an extension of each part of a schema.
+// steps counts down the steps of a validation. It is attached to each part of a schema.
 type steps struct{ left int }
 
 // Validate implements [jsonschema.SchemaExt].
@@ -45,11 +45,11 @@ func (s *steps) Validate(*jsonschema.ValidatorContext, any) {
 	}
 }
 
-// schemaURL stands for the URL of a schema that a server sent.
+// schemaURL is the URL given to a schema that a server sent.
 const schemaURL = "urn:mcptap:schema"
 
-// compileOwn compiles a schema that a server sent. Its dialect is JSON Schema 2020-12 unless
-// it names another.
+// compileOwn compiles a schema that a server sent. Its dialect is JSON Schema 2020-12 unless it
+// names a different one.
 func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	out = &toolSchema{steps: &steps{}}
 	defer func() {
@@ -65,7 +65,7 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 	out.distinguish(doc)
 	out.valid.Max = 64
 	c := jsonschema.NewCompiler()
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // no document is ever loaded
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // never load a document
 	c.UseRegexpEngine(compilePattern)
 	c.AssertVocabs()
 	c.RegisterVocabulary(&jsonschema.Vocabulary{
@@ -97,7 +97,7 @@ func (s *toolSchema) unjudged() string {
 	return ""
 }
 
-// faultsOf describes why a schema could not be compiled, each fault in one line.
+// faultsOf describes why a schema could not be compiled, one line per fault.
 func faultsOf(err error, doc any) []schemaError {
 	var invalid *jsonschema.SchemaValidationError
 	var wrong *jsonschema.ValidationError
@@ -106,7 +106,7 @@ func faultsOf(err error, doc any) []schemaError {
 	ref := ""
 	switch {
 	case errors.As(err, &invalid) && errors.As(invalid.Err, &wrong):
-		// A part that only a $ref makes a schema is validated on its own.
+		// A part that is a schema only because of a $ref is validated separately.
 		_, pointer, _ := strings.Cut(invalid.URL, "#")
 		names := strings.Split(pointer, "/")[1:]
 		for i, name := range names {
@@ -121,11 +121,11 @@ func faultsOf(err error, doc any) []schemaError {
 	default:
 		return []schemaError{{"", strings.ReplaceAll(strings.ReplaceAll(err.Error(), schemaURL, ""), "\n", " ")}}
 	}
-	return []schemaError{{"", fmt.Sprintf("the $ref %q leads nowhere", strings.TrimPrefix(ref, schemaURL))}}
+	return []schemaError{{"", fmt.Sprintf("the $ref %q cannot be resolved", strings.TrimPrefix(ref, schemaURL))}}
 }
 
-// quoteShort returns a value as JSON, its middle left out if it is long: two of them fit into a
-// finding.
+// quoteShort returns a value as JSON. If it is long, the middle is left out, so that two of them
+// fit into a finding.
 func quoteShort(v any) string {
 	const most, tail = 72, 24
 	text, err := json.Marshal(v)
@@ -138,8 +138,8 @@ func quoteShort(v any) string {
 	return strings.ToValidUTF8(string(text[:most-tail]), "") + "…" + strings.ToValidUTF8(string(text[len(text)-tail:]), "")
 }
 
-// compilePattern compiles a regular expression of ECMA-262. One with features that cannot be
-// evaluated in linear time, such as a look-ahead, matches every text.
+// compilePattern compiles an ECMA-262 regular expression. An expression with features that cannot
+// be evaluated in linear time, such as a look-ahead, matches every text.
 func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	re, err := regexp.Compile(pattern)
 	var wrong *syntax.Error
@@ -154,7 +154,7 @@ func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	return regexp.MustCompile(""), nil
 }
 
-// own returns the compiled schema of a server, which is compiled once.
+// own returns the compiled schema of a server, compiling it at most once.
 func (c *Checker) own(text jsonrpc.Value) *toolSchema {
 	key := maphash.Bytes(seed, text)
 	if s, ok := c.compiled.Get(key); ok {
@@ -166,21 +166,20 @@ func (c *Checker) own(text jsonrpc.Value) *toolSchema {
 	return s
 }
 
-// rulesSchema are about the schemas of tools and forms, and the values that must conform to
-// them.
+// rulesSchema are about the schemas of tools and forms, and the values that must conform to them.
 var rulesSchema = []Rule{
 	{
 		ID: "feat-02", Class: "must@D-E observation@A-C", In: "A-E", Side: "server", Transport: "any",
 		Text:   "An inputSchema is valid in its dialect, which is JSON Schema 2020-12 unless $schema names another.",
 		Source: "D-E:server/tools#tool",
-		Fix:    "Correct the schema at the place that is named; a validator for JSON Schema 2020-12 shows the same.",
+		Fix:    "Correct the schema at the reported place; a JSON Schema 2020-12 validator shows the same error.",
 		New:    each(inputSchemaValid, "result tools/list"),
 	},
 	{
 		ID: "type-07", Class: "client-breaking", In: "C-E", Side: "server", Transport: "any",
 		Text:   "An outputSchema compiles: known type names, valid regular expressions, and every $ref can be resolved inside the schema.",
 		Source: "D-E:server/tools#tool; observed: the TypeScript SDK then refuses every tool of the list",
-		Fix:    "Correct the schema at the place that is named, or leave it out.",
+		Fix:    "Correct the schema at the reported place, or leave it out.",
 		New: each(func(m *Message, v *Verdict) {
 			for _, tool := range m.Member("tools").Each {
 				if schema := tool.Get("outputSchema"); schema.IsObject() && schema.Get("type").Decoded() == "object" {
@@ -256,7 +255,7 @@ var rulesSchema = []Rule{
 	},
 }
 
-// judgeSchema judges whether a schema of a tool compiles, but for faults that others report.
+// judgeSchema judges whether a schema of a tool compiles, except for faults that other rules report.
 func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, schema jsonrpc.Value, others func(path string) bool) {
 	if len(schema) > maxParams {
 		v.Skip("schemas of more than 256 KiB are not compiled")
@@ -277,8 +276,8 @@ func judgeSchema(m *Message, v *Verdict, tool jsonrpc.Value, member string, sche
 	}
 }
 
-// inputSchemaValid judges feat-02. The types of type, properties and required are those of
-// other rules: feat-01, type-04 and type-05.
+// inputSchemaValid judges feat-02. The types of type, properties and required are left to feat-01,
+// type-04 and type-05.
 func inputSchemaValid(m *Message, v *Verdict) {
 	for _, tool := range m.Member("tools").Each {
 		schema := tool.Get("inputSchema")
@@ -297,7 +296,7 @@ func inputSchemaValid(m *Message, v *Verdict) {
 	}
 }
 
-// isPropertyPath reports whether a path is that of a property which is not an object.
+// isPropertyPath reports whether path is the path of a property that is not an object.
 func isPropertyPath(path string, schema jsonrpc.Value) bool {
 	if properties := schema.Get("properties"); properties.IsObject() {
 		for name, p := range properties.Each {
@@ -309,7 +308,7 @@ func isPropertyPath(path string, schema jsonrpc.Value) bool {
 	return false
 }
 
-// conforms judges a value by a schema of a server.
+// conforms judges whether a value conforms to a schema of a server.
 func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) {
 	compiled := m.Session.checker.own(schema)
 	if compiled.err != nil {
@@ -338,7 +337,7 @@ func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) 
 // tool returns the definition of the tool that a call names, nil if it is not known.
 func (m *Message) tool() jsonrpc.Value { return m.Session.Listed["tools/list"][m.named()] }
 
-// currentTool is like tool, and skips the verdict if the definition is not known, or no more.
+// currentTool is like tool, but skips the verdict if the definition is unknown or outdated.
 func (m *Message) currentTool(v *Verdict) jsonrpc.Value {
 	tool := m.tool()
 	switch {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// patience limits a session, which takes about three seconds.
+	// patience limits the duration of a session, which takes about three seconds.
 	patience = time.Minute
-	// exitPatience limits the end of a command whose stdin was closed.
+	// exitPatience limits the time to exit after stdin is closed.
 	exitPatience = 3 * time.Second
 )
 
@@ -62,9 +62,9 @@ func Drive(ctx context.Context, revision string, command []string, report func(s
 			if ctx.Err() != nil {
 				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 			}
-			cancel() // kills the command, so that the session can be closed
+			cancel() // kill the command, so that the session can be closed
 			if c.session != nil {
-				_ = c.session.Close() // err is the one to return
+				_ = c.session.Close() // return err, not this error
 			}
 			err = fmt.Errorf("demo in %s: step %q: %w", revision, s.done, err)
 			if text := strings.TrimSpace(c.stderr.String()); text != "" {
@@ -92,8 +92,8 @@ type client struct {
 	sdk      *mcp.Client
 	session  *mcp.ClientSession
 	stderr   transcript
-	// stopListening ends the first subscriptions/listen. The SDK would end it while it
-	// closes the connection, when the cancellation may be sent or not.
+	// stopListening ends the first subscriptions/listen. Otherwise the SDK would end it while
+	// closing the connection, and might or might not send the cancellation.
 	stopListening context.CancelFunc
 }
 
@@ -101,7 +101,7 @@ type client struct {
 func (c *client) start(ctx context.Context, command []string) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = &c.stderr
-	cmd.WaitDelay = exitPatience // for a grandchild that keeps stderr open
+	cmd.WaitDelay = exitPatience // a grandchild may keep stderr open
 	c.wire = &wire{
 		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: exitPatience},
 		awaited:   map[string][]chan struct{}{}, ended: make(chan struct{}),
@@ -170,8 +170,7 @@ func (c *client) initialize(ctx context.Context) error {
 	return nil
 }
 
-// discover opens with server/discover, after which the SDK listens for changes of the
-// lists.
+// discover starts with server/discover, after which the SDK listens for list changes.
 func (c *client) discover(ctx context.Context) error {
 	acknowledged := c.wire.next(gotAcknowledgement)
 	if err := c.connect(ctx); err != nil {
@@ -245,7 +244,7 @@ func forecastFor(city string, days int) *mcp.CallToolParams {
 	return &mcp.CallToolParams{Name: "forecast", Arguments: forecastArgs{city, days}}
 }
 
-// withToken requests progress with a fixed token, and in 2026-07-28 log messages.
+// withToken requests progress with a fixed token and, in 2026-07-28, log messages.
 func (c *client) withToken(tool string) *mcp.CallToolParams {
 	p := &mcp.CallToolParams{Name: tool, Meta: mcp.Meta{"progressToken": tool}}
 	if c.revision == Stateless {
@@ -259,8 +258,8 @@ func (c *client) tools(ctx context.Context) error {
 		c.call(ctx, &mcp.CallToolParams{Name: "radar", Arguments: cityArgs{"oslo"}}))
 }
 
-// failures has two kinds: a tool that fails returns a result with isError, for the model; an
-// invalid call returns an error.
+// failures covers two kinds: a failing tool returns a result with isError, for the model; an invalid
+// call returns an error.
 func (c *client) failures(ctx context.Context) error {
 	if res, err := c.session.CallTool(ctx, forecastFor("atlantis", 1)); err != nil || !res.IsError {
 		return fmt.Errorf("the forecast for atlantis did not fail (%w)", err)
@@ -286,7 +285,7 @@ func (c *client) begin(ctx context.Context, p *mcp.CallToolParams) (<-chan error
 	return end, sent(ctx)
 }
 
-// overtaking has three concurrent calls, the slowest first.
+// overtaking makes three concurrent calls, the slowest first.
 func (c *client) overtaking(ctx context.Context) error {
 	var ends []<-chan error
 	for _, p := range []*mcp.CallToolParams{
@@ -322,7 +321,7 @@ func (c *client) cancellation(ctx context.Context) error {
 }
 
 // cancelled runs cancel, which cancels a request, and waits for the cancellation and for the
-// response, which servers of the SDK send nevertheless.
+// response, which servers using the SDK send anyway.
 func (c *client) cancelled(ctx context.Context, cancel func() error) error {
 	sent, response := c.wire.next("sent notifications/cancelled"), c.wire.next("response")
 	if err := cancel(); err != nil {
@@ -334,8 +333,7 @@ func (c *client) cancelled(ctx context.Context, cancel func() error) error {
 	return response(ctx)
 }
 
-// listChanged opens and closes a station. Both change the list of the tools and that
-// of the resources.
+// listChanged opens and closes a station. Both change the lists of tools and of resources.
 func (c *client) listChanged(ctx context.Context) error {
 	for _, p := range []*mcp.CallToolParams{
 		{Name: "open_station", Arguments: stationArgs{"nairobi", "Nairobi"}}, {Name: "close_station"},
@@ -356,7 +354,7 @@ func (c *client) listChanged(ctx context.Context) error {
 	return nil
 }
 
-// subscription receives one update, and none after it has unsubscribed.
+// subscription receives one update, and none after unsubscribing.
 func (c *client) subscription(ctx context.Context) error {
 	uri := uriStation("oslo")
 	acknowledged, updated := c.wire.next(gotAcknowledgement), c.wire.next("got notifications/resources/updated")
@@ -383,7 +381,7 @@ func (c *client) subscription(ctx context.Context) error {
 	return c.call(ctx, &mcp.CallToolParams{Name: "record_reading", Arguments: readingArgs{"oslo", 16}})
 }
 
-// close closes the command's stdin, and waits.
+// close closes the command's stdin and waits for it to exit.
 func (c *client) close(ctx context.Context) error {
 	if c.stopListening != nil {
 		if err := c.cancelled(ctx, func() error { c.stopListening(); return nil }); err != nil {
@@ -396,20 +394,20 @@ func (c *client) close(ctx context.Context) error {
 	return nil
 }
 
-// gotAcknowledgement is the acknowledgement of a subscription.
+// gotAcknowledgement is the event for the acknowledgement of a subscription.
 const gotAcknowledgement = "got notifications/subscriptions/acknowledged"
 
-// A wire is a transport that reports messages: "sent METHOD", "got METHOD" once the SDK has
+// A wire is a transport that reports events: "sent METHOD", "got METHOD" once the SDK has
 // handled it, and "response".
 type wire struct {
 	mcp.Transport
 	mu      sync.Mutex
-	awaited map[string][]chan struct{} // each closed by the message
+	awaited map[string][]chan struct{} // closed when the event occurs
 	ended   chan struct{}              // closed with the connection
 	end     sync.Once
 }
 
-// next returns a function that waits for the next such message.
+// next returns a function that waits for the next occurrence of an event.
 func (w *wire) next(what string) func(context.Context) error {
 	seen := make(chan struct{})
 	w.mu.Lock()
@@ -427,7 +425,7 @@ func (w *wire) next(what string) func(context.Context) error {
 	}
 }
 
-// saw reports a message.
+// saw reports an event.
 func (w *wire) saw(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -34,7 +34,7 @@ func exe(t *testing.T) string {
 	return path
 }
 
-// A crossed has the lines in each direction.
+// A crossed holds the lines in each direction.
 type crossed struct{ toServer, toClient []string }
 
 // drive runs a session and returns its lines.
@@ -107,7 +107,7 @@ func checkTally(t *testing.T, direction string, got, want map[string]int) {
 	}
 }
 
-// What both sessions have in common.
+// sharedCalls are the calls of both sessions.
 func sharedCalls() map[string]int {
 	return map[string]int{
 		"tools/list": 6, "resources/list": 4, "resources/templates/list": 1, "prompts/list": 1,
@@ -167,8 +167,8 @@ func TestSessions(t *testing.T) {
 				}
 			}
 
-			// Documentation shows these recordings, so they must be the same. On a busy machine two
-			// of the responses may be in another order.
+			// Documentation shows these recordings, so they must not vary. On a busy machine two of the responses
+			// may swap.
 			second := drive(t, c.revision)
 			if !slices.Equal(first.toServer, second.toServer) {
 				t.Errorf("to the server:\n%s", firstDifference(first.toServer, second.toServer))
@@ -197,7 +197,7 @@ func TestDriveRefuses(t *testing.T) {
 		"another revision":  func() error { return Drive(t.Context(), "2024-11-05", []string{exe(t), "serve"}, nil) },
 		"no command":        func() error { return Drive(t.Context(), Stateless, nil, nil) },
 		"a missing command": func() error { return Drive(t.Context(), Stateless, []string{"/no/such/program"}, nil) },
-		"a mute command":    func() error { return Drive(t.Context(), Handshake, []string{exe(t), "-test.run=^$"}, nil) },
+		"a silent command":  func() error { return Drive(t.Context(), Handshake, []string{exe(t), "-test.run=^$"}, nil) },
 	} {
 		if run() == nil {
 			t.Errorf("%s: no error", name)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A served is a pipe to Serve in this process.
+// A served is a pipe to Serve, which runs in this process.
 type served struct {
 	in   *os.File // its stdin
 	out  *bufio.Reader
@@ -98,7 +98,7 @@ func TestServeSpeaksBothEras(t *testing.T) {
 	}
 }
 
-// TestServeEndsInTheMiddleOfACall closes the input, or ends the context, during a call.
+// TestServeEndsInTheMiddleOfACall closes the input, or cancels the context, during a call.
 func TestServeEndsInTheMiddleOfACall(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(served, context.CancelFunc){

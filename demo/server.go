@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve runs the server on in and out until the client closes in, or ctx ends, which is an
-// error. It writes messages to stderr, a line in each write, and closes in and out.
+// Serve runs the server on in and out until the client closes in. It returns an error if ctx ends
+// first. It writes log messages to stderr, one line per write, and closes in and out.
 func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, stderr io.Writer) error {
 	s := &server{weather: newWeather(), stop: ctx.Done(), log: log.New(stderr, serverName+": ", 0)}
 	s.sdk = mcp.NewServer(&mcp.Implementation{
@@ -23,7 +23,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, stderr io.
 			"The keys are in " + uriStations + ".",
 		PageSize:          5, // the tools need a second page
 		CompletionHandler: s.complete,
-		// The SDK keeps the subscriptions, if both handlers are set.
+		// The SDK manages the subscriptions if both handlers are set.
 		SubscribeHandler: func(_ context.Context, req *mcp.SubscribeRequest) error {
 			s.log.Printf("subscribed: %s", req.Params.URI)
 			return nil
@@ -57,14 +57,13 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, stderr io.
 type server struct {
 	sdk     *mcp.Server
 	weather *weather
-	// stop ends the pauses of handlers with Serve's context, which the SDK does not pass to
+	// stop ends the pauses of handlers when Serve's context ends, which the SDK does not pass to
 	// them.
 	stop <-chan struct{}
-	log  *log.Logger // which ignores errors: a closed stderr must not end the service
+	log  *log.Logger // ignores errors: a closed stderr must not end the service
 }
 
 // pause waits. It returns early with an error if the client cancels the request, or the server
-// stops.
 func (s *server) pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -146,7 +145,7 @@ func (s *server) addPrompts() {
 
 var cityArgument = &mcp.PromptArgument{Name: "city", Title: "City", Description: "Key of a station.", Required: true}
 
-// addPrompt adds a prompt about the station in the argument city.
+// addPrompt adds a prompt about the station that the argument city names.
 func (s *server) addPrompt(p *mcp.Prompt, h func(st station, args map[string]string) *mcp.GetPromptResult) {
 	s.sdk.AddPrompt(p, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		st, err := s.weather.find(req.Params.Arguments["city"])
@@ -165,7 +164,7 @@ func promptOf(description string, content ...mcp.Content) *mcp.GetPromptResult {
 	return p
 }
 
-// complete completes keys of stations and dates.
+// complete completes station keys and dates.
 func (s *server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	var known []string
 	switch req.Params.Argument.Name {

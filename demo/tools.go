@@ -11,13 +11,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The durations of tools. A forecast for one day is faster than one for three, and both are
-// faster than a calibration.
+// The durations of tools. A one-day forecast is faster than a three-day one, and both are faster than
+// a calibration.
 const (
 	perDay      = 100 * time.Millisecond
 	calibration = 600 * time.Millisecond
-	surveyStep  = 50 * time.Millisecond // for one station
-	// sweepLimit ends a sweep that is not cancelled.
+	surveyStep  = 50 * time.Millisecond // per station
+	// sweepLimit limits a sweep that is not cancelled.
 	sweepLimit = 20 * time.Second
 	// listsPause keeps two notifications and a response in order: the SDK sends
 	// list_changed after 10 ms.
@@ -130,7 +130,7 @@ func (c call) progress(done, total float64, message string) error {
 	})
 }
 
-// note sends a log message to the client, if its level allows it.
+// note sends a log message to the client, if the client's level allows it.
 func (c call) note(level mcp.LoggingLevel, data map[string]any) error {
 	return c.req.Session.Log(c, &mcp.LoggingMessageParams{Level: level, Logger: "stations", Data: data})
 }
@@ -144,7 +144,7 @@ func (s *server) forecast(c call, in forecastArgs) (forecastOut, error) {
 	return forecastOut{st.City, st.forecast(n)}, s.pause(c, time.Duration(n)*perDay)
 }
 
-// radarPNG is a grey picture of 16 by 16 pixels.
+// radarPNG is a grey image of 16 by 16 pixels.
 const radarPNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAAAAAA6mKC9AAAATUlEQVR42nWPwQ0AIAgDGcExGMsh" +
 	"GdC2AY0S72N6AQEzMoQVY3PyBGUUHUhJIAaAomCBByvCVZKZXTIp5n5+4mp5Pm1j+2Jt9X7cff4CwNoq0fs7jEwAAAAASUVORK5CYII="
 
@@ -172,7 +172,7 @@ func (s *server) record(c call, in readingArgs) (*mcp.CallToolResult, error) {
 	return textResult("%s: %.1f °C", st.City, st.Celsius), err
 }
 
-// open changes the list of tools, then that of resources.
+// open changes the list of tools, then the list of resources.
 func (s *server) open(c call, in stationArgs) (*mcp.CallToolResult, error) {
 	st := station{Key: in.Key, City: in.City, Celsius: 21, Sky: "clear", At: readingAt}
 	if !s.weather.set(st) {
@@ -196,7 +196,7 @@ func (s *server) open(c call, in stationArgs) (*mcp.CallToolResult, error) {
 func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
 	stations := s.weather.all()
 	out := surveyOut{Stations: len(stations)}
-	// Most clients set the level info and do not receive the first one.
+	// Most clients set the level to info and do not receive the first message.
 	err := errors.Join(c.note("debug", map[string]any{"event": "survey planned"}),
 		c.note("info", map[string]any{"event": "survey started", "stations": len(stations)}))
 	for i, st := range stations {
@@ -211,7 +211,7 @@ func (s *server) survey(c call, _ noArgs) (surveyOut, error) {
 		}
 	}
 	s.log.Printf("survey done")
-	// Some SDKs lose progress that they read together with the response.
+	// Some SDKs lose progress that arrives together with the response.
 	return out, s.pause(c, surveyStep)
 }
 
@@ -224,7 +224,7 @@ func (s *server) calibrate(c call, in cityArgs) (*mcp.CallToolResult, error) {
 	return textResult("The thermometer in %s is off by 0.2 °C.", st.City), s.pause(c, calibration)
 }
 
-// sweep reports its start, so that a client can cancel it then.
+// sweep reports its start, so that a client knows when to cancel it.
 func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	if err := c.progress(1, 0, "turning"); err != nil {
 		return nil, err
@@ -236,8 +236,8 @@ func (s *server) sweep(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	return textResult("The sweep is over."), nil
 }
 
-// A draft is an unfinished briefing. In 2026-07-28 it is the requestState, so that the server
-// has no state.
+// A draft is an unfinished briefing. In 2026-07-28 it is the requestState, so the server keeps no
+// state.
 type draft struct {
 	Folder string `json:"folder"`
 	City   string `json:"city"`
@@ -251,9 +251,9 @@ const (
 	textKey   = "text"
 )
 
-// briefing needs a folder (roots), the wishes of the user (elicitation) and a text (sampling).
-// Before 2026-07-28 the server sends requests during the call. Since then each round ends with
-// input_required, and the client calls again with the responses.
+// briefing needs a folder (roots), the wishes of the user (elicitation) and a text (sampling). Before
+// 2026-07-28 the server sends requests during the call. Since then each round ends with
+// input_required, and the client repeats the call with the responses.
 func (s *server) briefing(c call, _ noArgs) (*mcp.CallToolResult, error) {
 	if c.req.ProtocolVersion() >= Stateless {
 		return s.briefingInRounds(c)
@@ -304,7 +304,7 @@ func (s *server) briefingInRounds(c call) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A real server would sign it, because the client can change it.
+	// A real server would sign the state, because the client can change it.
 	state, err := json.Marshal(d)
 	res.RequestState = base64.RawURLEncoding.EncodeToString(state)
 	res.InputRequests = mcp.InputRequestMap{textKey: prompt}
@@ -323,7 +323,7 @@ func wishesForm() *mcp.ElicitParams {
 	}
 }
 
-// prompt makes the request for the model.
+// prompt returns the request for the model.
 func (s *server) prompt(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitResult) (
 	d draft, p *mcp.CreateMessageParams, err error) {
 	if len(roots.Roots) == 0 || wishes.Action != "accept" {
@@ -345,13 +345,13 @@ func (s *server) prompt(c call, roots *mcp.ListRootsResult, wishes *mcp.ElicitRe
 	}, c.progress(1, 2, "writing")
 }
 
-// deliver ends a briefing of either revision.
+// deliver ends a briefing in either revision.
 func (s *server) deliver(c call, d draft, written mcp.Content) (*mcp.CallToolResult, error) {
 	text, ok := written.(*mcp.TextContent)
 	if !ok {
 		return nil, errors.New("the model did not return text")
 	}
-	// As in survey.
+	// For the same reason as in survey.
 	err := errors.Join(c.progress(2, 2, "delivered"), s.pause(c, surveyStep))
 	return textResult("%s/briefing.txt: %s", d.Folder, text.Text), err
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A station is the weather station of a city, as a resource shows it.
+// A station is the weather station of a city, as represented in a resource.
 type station struct {
 	Key     string  `json:"key"`
 	City    string  `json:"city"`
@@ -17,16 +17,16 @@ type station struct {
 	At      string  `json:"at"`
 }
 
-// The service has a fixed clock.
+// The clock of the service is fixed.
 const (
 	readingAt = "2026-07-28T06:00:00Z"
 	updatedAt = "2026-07-28T06:10:00Z"
 )
 
-// weather is the state of the service, by the keys of the stations.
+// weather is the state of the service.
 type weather struct {
 	mu       sync.Mutex
-	stations []station // in the order of their keys
+	stations []station // sorted by key
 }
 
 func newWeather() *weather {
@@ -52,7 +52,7 @@ func (w *weather) keys() []string {
 	return keys
 }
 
-// find returns a station. Its error is the text of a failed tool, for the model.
+// find returns a station. The text of its error is for the model.
 func (w *weather) find(key string) (station, error) {
 	for _, s := range w.all() {
 		if s.Key == key {
@@ -106,6 +106,6 @@ func (s station) forecast(n int) []day {
 
 // text returns v as JSON for a resource.
 func text(v any) string {
-	b, _ := json.MarshalIndent(v, "", "  ") // texts and numbers only
+	b, _ := json.MarshalIndent(v, "", "  ") // v has only texts and numbers
 	return string(b)
 }

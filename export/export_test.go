@@ -56,7 +56,7 @@ func addAll(t *testing.T, w writer, frames []tap.Frame) {
 	}
 }
 
-// schema is the one of HAR 1.2.
+// schema returns the schema of HAR 1.2.
 func schema(t *testing.T) *jsonschema.Resolved {
 	t.Helper()
 	b, err := os.ReadFile("testdata/har-1.2.schema.json")
@@ -161,7 +161,7 @@ func TestRecordedSessions(t *testing.T) {
 	}
 }
 
-// lines makes frames of a stdio recording: > is to the server, < to the client.
+// lines returns frames of a stdio recording: > is to the server, < to the client.
 func lines(text string) (frames []tap.Frame) {
 	for i, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		f := tap.Frame{Seq: uint64(i + 1), At: time.Duration(i+1) * 10 * time.Millisecond, Lane: tap.ToServer, Raw: []byte(l[2:] + "\n")}
@@ -199,7 +199,7 @@ func TestOTLPSpans(t *testing.T) {
 		t.Fatalf("%+v", spans)
 	}
 	if n := by["sampling/createMessage"]; n.TraceID != call.TraceID || n.Parent != call.SpanID {
-		t.Errorf("the nested call: %+v", n)
+		t.Errorf("nested call: %+v", n)
 	}
 	if call.Start != "1795298400010000000" || call.End != "1795298400040000000" || call.Status.Code != statusFail {
 		t.Errorf("%+v", call)
@@ -300,7 +300,7 @@ func TestHAROfStdio(t *testing.T) {
 	}
 }
 
-// A full disk takes no bytes.
+// A full writer accepts no bytes, like a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
@@ -326,7 +326,7 @@ func TestFullDisk(t *testing.T) {
 		if !errors.Is(err, io.ErrShortWrite) {
 			t.Errorf("%s: %v", f.Name, err)
 		}
-		if read == many && f.Name != "mermaid" { // which fits into the buffer
+		if read == many && f.Name != "mermaid" { // its output fits into the buffer
 			t.Errorf("%s: all frames were read", f.Name)
 		}
 	}

@@ -20,29 +20,27 @@ import (
 
 // A harWriter writes an HTTP Archive, version 1.2, for the network panels of browsers.
 //
-// An exchange of an HTTP recording is an entry, with its head as it was recorded, its
-// body, and the times of sending, waiting and receiving. The events of a stream are its
-// body. The messages of a WebSocket are where Chrome has them.
+// An exchange of an HTTP recording becomes an entry with its recorded head, its body, and the times
+// of sending, waiting and receiving. The events of a stream form its body. The messages of a
+// WebSocket are stored as Chrome does.
 //
-// A stdio recording has no HTTP. Each request becomes a POST of the message to
-// http://stdio.invalid/<label>/<method> whose response is the response, each
-// notification one with an empty response, 202. Messages from the server have
-// from-server in the path. A comment in the file and in each of these entries explains
-// this.
+// A stdio recording has no HTTP. Each request becomes a POST to
+// http://stdio.invalid/<label>/<method> with the message as its body and the JSON-RPC response as its
+// response. Each notification becomes a POST with an empty 202 response. Messages from the server
+// have from-server in the path. Comments in the file and in each entry explain this.
 //
-// Entries are written when they end, those without an end last. With more than
-// maxEntries without an end, or more than maxHeld bytes in them, the oldest is
-// written as it is. At most maxBody bytes of a body or a WebSocket message are kept; a
-// comment reports what is missing.
+// Entries are written when they end, open ones last. If more than maxEntries are open, or hold more
+// than maxHeld bytes, the oldest is written as it is. At most maxBody bytes of a body or a WebSocket
+// message are kept; a comment reports what is missing.
 type harWriter struct {
 	output
 	about   About
-	maxBody int // in tests less than the constant
+	maxBody int // less than the constant in tests
 	stdio   bool
 	some    bool // an entry was written
 
-	// Entries without an end: by exchange, or by request on stdio, and all of them, the
-	// oldest first, with the number of bytes in them.
+	// Open entries: by exchange, or by request on stdio; and all of them, oldest first, with their
+	// total size.
 	open    map[uint64]*exchange
 	pending map[session.Ref]*exchange
 	queue   list.List
@@ -55,13 +53,13 @@ const (
 	pageID       = "recording"
 	stdioComment = "JSON-RPC on stdio, shown as HTTP by mcptap: no HTTP was spoken"
 
-	// maxBody is the largest number of bytes of a body.
+	// maxBody limits the bytes kept of a body.
 	maxBody = 4 << 20
-	// maxEntries is the largest number of entries without an end.
+	// maxEntries limits the open entries.
 	maxEntries = 1 << 16
-	// maxHeld is the largest number of bytes of bodies in them.
+	// maxHeld limits the bytes of their bodies.
 	maxHeld = 256 << 20
-	// An entry gets no more messages of a WebSocket, and no more bytes of them.
+	// maxSockets and maxSocketBytes limit the WebSocket messages in an entry.
 	maxSockets     = 10_000
 	maxSocketBytes = 64 << 20
 )
@@ -89,7 +87,7 @@ func (h *harWriter) json(v any) []byte {
 	return b
 }
 
-// stamp formats a time for HAR.
+// stamp formats a time as HAR requires.
 func (h *harWriter) stamp(at time.Duration) string {
 	return h.about.at(at).Format("2006-01-02T15:04:05.000000Z07:00")
 }
@@ -117,8 +115,7 @@ func (h *harWriter) Close() error {
 	return h.err
 }
 
-// wait adds an entry to those without an end, and writes the oldest ones if there are
-// too many.
+// wait adds an open entry, and writes the oldest ones if there are too many.
 func (h *harWriter) wait(x *exchange) {
 	x.place = h.queue.PushBack(x)
 	for h.queue.Len() > maxEntries || h.held > maxHeld && h.queue.Len() > 1 {
@@ -144,36 +141,36 @@ func (h *harWriter) write(x *exchange) {
 	h.printf("%s%s", separator, h.json(h.entry(x)))
 }
 
-// An exchange is an entry that is not written yet.
+// An exchange is an entry that has not been written yet.
 type exchange struct {
 	number      uint64
-	ref         session.Ref   // of a request on stdio
+	ref         session.Ref   // of the request, on stdio
 	place       *list.Element // in the queue, nil if it was never there
 	first, last uint64
 	request     tap.Event
 	response    tap.Event
 	up, down    body
-	// began and sent are the times of the first and last byte of the request, responded
-	// that of the first byte of the response, ended that of the end.
+	// began and sent are the times of the first and last byte of the request, responded that of the
+	// first byte of the response, and ended that of the end.
 	began, sent, responded, ended time.Duration
 	over                          bool
 	end                           tap.Event
 	sockets                       []harMessage
-	dropped, cut                  int // messages of a WebSocket that are missing, or cut
+	dropped, cut                  int // WebSocket messages that are missing, or truncated
 	held                          int64
 	comment                       string
 }
 
-// A body is the beginning of a body.
+// A body is a body, possibly truncated.
 type body struct {
 	bytes []byte
 	size  int64
 	lost  bool // bytes are missing at its end
 }
 
-var errEnough = errors.New("enough") // ends WriteRaw
+var errEnough = errors.New("enough") // stops WriteRaw
 
-// A limited keeps the first bytes of what is written.
+// A limited keeps the first bytes written to it.
 type limited struct {
 	b    *body
 	room int
@@ -252,7 +249,7 @@ func (h *harWriter) addEvent(x *exchange, entry *session.Entry) {
 
 var opcodes = map[tap.Form]int{tap.FormText: 1, tap.FormBinary: 2, tap.FormClose: 8, tap.FormPing: 9, tap.FormPong: 10}
 
-// addSocket adds a message of a WebSocket.
+// addSocket adds a WebSocket message.
 func (h *harWriter) addSocket(x *exchange, f *tap.Frame) {
 	if len(x.sockets) >= maxSockets || x.down.size > maxSocketBytes {
 		x.dropped++
@@ -276,7 +273,7 @@ func (h *harWriter) addSocket(x *exchange, f *tap.Frame) {
 
 var jsonHeader = [][2]string{{"Content-Type", "application/json"}}
 
-// addMessage makes an entry of a message on stdio, or adds the response to one.
+// addMessage creates the entry for a request or notification on stdio, or adds a response to one.
 func (h *harWriter) addMessage(r *session.Entry, i int) {
 	f, p := r.Frame, &r.Parts[i]
 	switch p.Kind {
@@ -304,7 +301,7 @@ func (h *harWriter) addMessage(r *session.Entry, i int) {
 	}
 }
 
-// posted makes the entry of a request or notification.
+// posted creates the entry for a request or notification.
 func (h *harWriter) posted(r *session.Entry, i int) *exchange {
 	f, l := r.Frame, view.NewMessageRow(r, i)
 	path := "/" + url.PathEscape(cmp.Or(h.about.Header.Label, "server"))

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// entry makes the entry of an exchange.
+// entry returns the HAR entry of an exchange.
 func (h *harWriter) entry(x *exchange) harEntry {
 	if x.request.Method == "" {
 		x.request.Method, x.comment = "POST", "the head of the request was not recorded"
@@ -42,7 +42,7 @@ func (h *harWriter) entry(x *exchange) harEntry {
 	return e
 }
 
-// timings divides the time of an exchange into sending, waiting and receiving.
+// timings splits the time of an exchange into sending, waiting and receiving.
 func timings(x *exchange) harTimings {
 	responded := cmp.Or(x.responded, x.ended)
 	sent := min(x.sent, responded)
@@ -52,7 +52,7 @@ func timings(x *exchange) harTimings {
 	}
 }
 
-// millis is a duration in HAR.
+// millis converts a duration for HAR.
 func millis(d time.Duration) float64 { return float64(max(d, 0)) / 1e6 }
 
 func (h *harWriter) requestOf(x *exchange) harRequest {
@@ -63,7 +63,7 @@ func (h *harWriter) requestOf(x *exchange) harRequest {
 	if x.up.size > 0 {
 		text, encoding := x.up.text()
 		r.Post = &harPost{Type: field(x.request.Header, "content-type"), Text: text, Comment: x.up.comment()}
-		if encoding != "" { // a request has no member for it
+		if encoding != "" { // HAR has no member for it in a request
 			r.Post.Comment = strings.TrimSpace(r.Post.Comment + " the text is " + encoding)
 		}
 	}
@@ -151,7 +151,7 @@ func pairs(fields [][2]string) []harPair {
 	return list
 }
 
-// field returns the value of the first header field of a name.
+// field returns the value of the first header field with a name.
 func field(fields [][2]string, name string) string {
 	for _, f := range fields {
 		if strings.EqualFold(f[0], name) {
@@ -161,7 +161,7 @@ func field(fields [][2]string, name string) string {
 	return ""
 }
 
-// cookies returns the cookies of a head: all of a Cookie, the first of a Set-Cookie.
+// cookies returns the cookies in a head: all of a Cookie field, the first of each Set-Cookie.
 func cookies(fields [][2]string, name string) []harPair {
 	list := []harPair{}
 	for _, f := range fields {
@@ -179,9 +179,8 @@ func cookies(fields [][2]string, name string) []harPair {
 	return list
 }
 
-// The members of HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Names
-// that begin with an underscore are those of mcptap or of Chrome's DevTools, as the
-// specification allows.
+// The members of HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Names that begin with an
+// underscore are extensions of mcptap or of Chrome's DevTools, as the specification allows.
 type (
 	harNamed struct {
 		Name    string `json:"name"`
@@ -207,7 +206,7 @@ type (
 		Sockets    []harMessage `json:"_webSocketMessages,omitempty"`
 		Mcptap     harMcptap    `json:"_mcptap"`
 	}
-	// harMcptap is the place of an entry in the recording.
+	// harMcptap is where an entry is in the recording.
 	harMcptap struct {
 		First    uint64 `json:"first_seq"`
 		Last     uint64 `json:"last_seq"`

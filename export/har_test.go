@@ -74,7 +74,7 @@ func TestHAROfHTTP(t *testing.T) {
 	}
 }
 
-// cutHAR returns the first entry of a file with at most that many bytes of each body.
+// cutHAR returns the first entry of a file with at most maxBody bytes of each body.
 func cutHAR(t *testing.T, about About, maxBody int, frames []tap.Frame) harEntry {
 	t.Helper()
 	var out bytes.Buffer
@@ -94,7 +94,7 @@ func TestHARKeepsTheBeginning(t *testing.T) {
 		r.add(1, tap.ToClient, tap.FormEvent, strings.Repeat("b", 30))
 	}
 	whole := string(r.frames[1].Raw)
-	r.frames[1].Raw = r.frames[1].Raw[:10] // loaded in part
+	r.frames[1].Raw = r.frames[1].Raw[:10] // partially loaded
 	about := testAbout("http")
 	about.Raw = func(w io.Writer, f tap.Frame) error {
 		_, err := io.Copy(w, bytes.NewReader([]byte(whole)))
@@ -144,8 +144,7 @@ func TestEmptyRecordings(t *testing.T) {
 	}
 }
 
-// TestHAREntriesAreBounded checks that with too many requests without an end the oldest are
-// written.
+// TestHAREntriesAreBounded checks that with too many open requests the oldest are written.
 func TestHAREntriesAreBounded(t *testing.T) {
 	var out bytes.Buffer
 	h := newHAR(&out, About{Header: tap.Header{Transport: "stdio"}})
@@ -173,7 +172,7 @@ func TestHAREntriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestHARWebSocketMessagesAreWhole reads large messages, which their frames do not have whole.
+// TestHARWebSocketMessagesAreWhole reads large messages, which are truncated in their frames.
 func TestHARWebSocketMessagesAreWhole(t *testing.T) {
 	large := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 1<<20) + `"}`
 	r := &httpRecording{}

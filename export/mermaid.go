@@ -13,20 +13,19 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// maxMermaid is about the largest size of a diagram. Mermaid refuses 50,000
-// characters.
+// maxMermaid is the approximate maximum size of a diagram. Mermaid refuses 50,000 characters.
 const maxMermaid = 45_000
 
-// maxWords is the largest number of characters in the text of an arrow.
+// maxWords limits the characters in the text of an arrow.
 const maxWords = 80
 
-// A mermaidWriter writes a sequence diagram in a Markdown code block. It has as many
-// messages as Mermaid draws, and the number of those that are left out.
+// A mermaidWriter writes a sequence diagram in a Markdown code block. It has as many messages as
+// Mermaid can draw, and the number of those left out.
 type mermaidWriter struct {
 	output
 	tracker session.Tracker
-	left    int // messages without room
-	silent  int // missing responses without room
+	left    int // messages that did not fit
+	silent  int // missing responses that did not fit
 }
 
 // newMermaid writes the head of a diagram.
@@ -69,7 +68,7 @@ func (m *mermaidWriter) Add(f *tap.Frame) error {
 
 func (m *mermaidWriter) hasRoom() bool { return m.size <= maxMermaid }
 
-// unanswered draws missing responses.
+// unanswered draws the missing responses.
 func (m *mermaidWriter) unanswered(calls []*session.Call) {
 	for _, c := range calls {
 		switch {
@@ -82,7 +81,7 @@ func (m *mermaidWriter) unanswered(calls []*session.Call) {
 	}
 }
 
-// missing draws the missing response, or what the call waits for instead.
+// missing draws the missing response, or what the call is waiting for.
 func (m *mermaidWriter) missing(c *session.Call) {
 	from, to := ends(c.Lane)
 	title := words(view.NewTitle(c.Method, c.Subject).Name)
@@ -106,8 +105,8 @@ func ends(lane tap.Lane) (from, to string) {
 	return "C", "S"
 }
 
-// message draws an arrow: solid for a request, dashed for a response, with an open
-// head for a notification, with a cross for a failure.
+// message draws an arrow: solid for a request, dashed for a response, with an open head for a
+// notification, with a cross for a failure.
 func (m *mermaidWriter) message(l *view.Row) {
 	from, to := ends(l.Part.Lane)
 	title := l.Title()
@@ -129,7 +128,7 @@ func (m *mermaidWriter) message(l *view.Row) {
 	m.printf("    %s%s%s: %d %s%s\n", from, arrow, to, l.Part.Message.Seq, words(text), after)
 }
 
-// event draws the events that end or break a run.
+// event draws events that end or break a run.
 func (m *mermaidWriter) event(r *session.Entry) {
 	text := ""
 	switch e := &r.Event; e.Name {
@@ -168,7 +167,7 @@ func (m *mermaidWriter) Close() error {
 	return m.err
 }
 
-// words makes text safe in a diagram: it cannot end the line or the code block.
+// words makes a text safe for a diagram: it cannot end the line or the code block.
 func words(s string) string {
 	s = escape.String(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")))
 	if utf8.RuneCountInString(s) > maxWords {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// An otlpWriter writes traces in the file format of OpenTelemetry: each line is OTLP/JSON with
-// some spans (OpenTelemetry Protocol File Exporter). See [Spans].
+// An otlpWriter writes traces in OpenTelemetry's file format: each line is OTLP/JSON with some
+// spans (OpenTelemetry Protocol File Exporter). See [Spans].
 type otlpWriter struct {
 	w       io.Writer
 	scope   Scope
@@ -37,7 +37,7 @@ func (o *otlpWriter) Add(f *tap.Frame) error {
 	return nil
 }
 
-// Close implements [writer]. Calls without an end end with the recording.
+// Close implements [writer]. Open calls end with the recording.
 func (o *otlpWriter) Close() error {
 	o.pending = append(o.pending, o.from.Open()...)
 	return o.flush()
@@ -77,7 +77,7 @@ type (
 		} `json:"scope"`
 		Spans []Span `json:"spans"`
 	}
-	// A Span is a call, as OTLP/JSON has it.
+	// A Span is a call in the form of OTLP/JSON.
 	Span struct {
 		TraceID    string      `json:"traceId"`
 		SpanID     string      `json:"spanId"`
@@ -102,7 +102,7 @@ type (
 		Message string `json:"message,omitempty"`
 		Code    int    `json:"code,omitempty"`
 	}
-	// An Attribute is a key with a value, which is not empty.
+	// An Attribute is a key with a non-empty value.
 	Attribute struct {
 		Key   string `json:"key"`
 		Value Value  `json:"value"`
@@ -119,14 +119,14 @@ const (
 	statusFail = 2
 )
 
-// A Scope is the program that made spans, and their resource.
+// A Scope is the program that created spans, and their resource.
 type Scope struct {
 	Program, Version string
 	Resource         []Attribute
 }
 
-// OTLPLine encodes spans of one scope as one line of OTLP/JSON, without a newline: a
-// line of a file, and the body of a request over OTLP/HTTP.
+// OTLPLine encodes spans of one scope as one line of OTLP/JSON, without a newline. It is a line of
+// a file, or the body of a request over OTLP/HTTP.
 func OTLPLine(scope Scope, spans []Span) ([]byte, error) {
 	s := otlpScope{Spans: spans}
 	s.Scope.Name, s.Scope.Version = scope.Program, scope.Version
@@ -142,7 +142,7 @@ func Resource(h *tap.Header, f *session.Facts) []Attribute {
 		"mcptap.server.name", f.Server.Name, "mcptap.server.version", f.Server.Version)
 }
 
-// texts makes attributes of pairs of key and value, without the empty ones.
+// texts returns attributes for pairs of key and value, without the empty ones.
 func texts(pairs ...string) (list []Attribute) {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

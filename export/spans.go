@@ -16,12 +16,12 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// Spans makes spans of the calls of one recording, with the names of OpenTelemetry's
-// semantic conventions for MCP. The parent of a span is the one in _meta.traceparent of
-// its request, or else the call that it belongs to. The calls of a session
-// without a traceparent share a trace. The ids depend on the recording's id alone.
+// Spans converts the calls of one recording to spans, with the names of OpenTelemetry's semantic
+// conventions for MCP. The parent of a span is the one in _meta.traceparent of its request, or else
+// the call that it belongs to. The calls of a session without a traceparent share a trace. The ids
+// depend only on the recording's id.
 //
-// Memory grows with the number of open calls only.
+// Memory grows only with the number of open calls.
 type Spans struct {
 	about   About
 	tracker session.Tracker
@@ -29,23 +29,23 @@ type Spans struct {
 	last    time.Duration
 }
 
-// A traced is the place of a call in its trace.
+// A traced is the position of a call in its trace.
 type traced struct {
 	spanContext
 	parent  string // the id of a span, or ""
 	session int
 }
 
-// A spanContext names a span. Its ids are in hex.
+// A spanContext identifies a span. Its ids are in hex.
 type spanContext struct{ trace, span, state string }
 
-// NewSpans returns a Spans. It does not use the Facts.
+// NewSpans returns a Spans. It does not use about.Facts.
 func NewSpans(about About) *Spans {
 	return &Spans{about: about, traces: map[session.Ref]traced{}}
 }
 
-// Add adds the next frame and returns the spans of the calls that it ends. It keeps
-// nothing of the frame.
+// Add adds the next frame and returns the spans of the calls that end with it. It does not retain
+// the frame.
 func (x *Spans) Add(f *tap.Frame) []Span {
 	x.last = max(x.last, f.At)
 	r := x.tracker.Add(f)
@@ -57,8 +57,8 @@ func (x *Spans) Add(f *tap.Frame) []Span {
 	return x.spans(r.Ended)
 }
 
-// Open returns the spans of the calls that have not ended. They end with the
-// recording. Add must not be called afterwards.
+// Open returns the spans of the calls that have not ended. They end with the recording. Add must not
+// be called afterwards.
 func (x *Spans) Open() []Span { return x.spans(x.tracker.Open()) }
 
 func (x *Spans) spans(calls []*session.Call) (all []Span) {
@@ -68,7 +68,7 @@ func (x *Spans) spans(calls []*session.Call) (all []Span) {
 	return all
 }
 
-// begin remembers the trace of a request.
+// begin records the trace of a request.
 func (x *Spans) begin(r *session.Entry, i int, p *session.Part) {
 	m := &r.Message
 	if m.Kind == jsonrpc.Batch {
@@ -121,8 +121,7 @@ func traceContext(params []byte) (c spanContext) {
 	return spanContext{trace, span, p.Meta.Tracestate}
 }
 
-// parseTraceparent parses a traceparent of W3C Trace Context. Later versions than 00 may have more
-// fields.
+// parseTraceparent parses a traceparent of W3C Trace Context. Versions above 00 may have more fields.
 func parseTraceparent(s string) (trace, span string, ok bool) {
 	fields := strings.SplitN(s, "-", 5)
 	if len(fields) < 4 || fields[0] == "ff" || fields[0] == "00" && (len(fields) > 4 || fields[3] > "03") {
@@ -137,25 +136,25 @@ func parseTraceparent(s string) (trace, span string, ok bool) {
 	return trace, span, strings.Trim(trace, "0") != "" && strings.Trim(span, "0") != ""
 }
 
-// id makes a stable id, which is never all zeros.
+// id derives a stable id, which is never all zeros.
 func (x *Spans) id(what string, a, b uint64, size int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d/%d", what, x.about.Header.ID, a, b))
 	sum[0] |= 1
 	return hex.EncodeToString(sum[:size])
 }
 
-// traceID is the trace of the calls of a session without a traceparent.
+// traceID returns the trace of the calls of a session without a traceparent.
 func (x *Spans) traceID(session int) string { return x.id("trace", uint64(session), 0, 16) }
 
 func (x *Spans) spanID(r session.Ref) string { return x.id("span", r.Seq, uint64(r.Index), 8) }
 
-// targets are the attributes for the subject of a request; see [jsonrpc.Subject].
+// targets maps methods to the attribute for the subject of a request; see [jsonrpc.Subject].
 var targets = map[string]string{
 	"tools/call": "gen_ai.tool.name", "prompts/get": "gen_ai.prompt.name",
 	"resources/read": "mcp.resource.uri", "resources/subscribe": "mcp.resource.uri", "resources/unsubscribe": "mcp.resource.uri",
 }
 
-// span makes the span of a call that has ended, or of one without an end.
+// span returns the span of a call that has ended, or of an open one.
 func (x *Spans) span(c *session.Call) Span {
 	t, ok := x.traces[c.Ref]
 	if !ok {

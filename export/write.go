@@ -1,11 +1,10 @@
-// Package export writes recordings as text, as package tap/text reads it, and in the
-// formats of other tools: HAR for the network panels of browsers, OpenTelemetry traces,
-// and Mermaid for Markdown.
+// Package export writes recordings in the text formats of package tap/text, and in formats of other
+// tools: HAR for the network panels of browsers, OpenTelemetry traces, and Mermaid for Markdown.
 //
-// [Write] converts the frames of one recording, in order. Its memory is bounded except for
-// open calls. The package is pure; the command line and the viewer use it.
+// [Write] converts the frames of one recording, in order. Its memory is bounded except for open
+// calls. The package is pure; the command line and the viewer use it.
 //
-// The formats of other tools lose the exact bytes, stderr, and what is not a message.
+// The formats of other tools lose the exact bytes, stderr, and anything that is not a message.
 // NDJSON loses nothing.
 package export
 
@@ -35,28 +34,26 @@ type Format struct {
 	MediaType string `json:"-"`
 }
 
-// About describes a recording apart from its frames.
+// About describes a recording without its frames.
 type About struct {
 	Header tap.Header
-	// Facts are those of the whole recording, from its tally: a diagram begins with
-	// names that come later in the recording.
+	// Facts are those of the whole recording, from its tally: a diagram starts with names that
+	// the frames only show later.
 	Facts session.Facts
-	// Program and Version are the creator of the file.
+	// Program and Version identify the creator of the file.
 	Program, Version string
-	// Raw writes all bytes of a frame that is not loaded whole. May be nil if there
-	// is none.
+	// Raw writes all bytes of a frame whose Raw is truncated. May be nil if there is none.
 	Raw func(w io.Writer, f tap.Frame) error
-	// Status, Duration and Gaps are those of [text.Head], which NDJSON and transcripts
-	// have.
+	// Status, Duration and Gaps are used for [text.Head], in NDJSON and transcripts.
 	Status   string
 	Duration time.Duration
 	Gaps     []tap.Range
 }
 
-// at returns the wall clock at an offset of the recording.
+// at returns the wall-clock time at an offset in the recording.
 func (a *About) at(offset time.Duration) time.Time { return a.Header.Start.Add(offset).UTC() }
 
-// The formats that can be imported again.
+// The formats that can be imported.
 const (
 	NDJSON = "ndjson"
 	Txtar  = "txtar"
@@ -71,10 +68,10 @@ var Formats = []Format{
 	{"mermaid", "mmd", "a diagram for Markdown", "text/plain; charset=utf-8"},
 }
 
-// An Unfinished error ended an output after a frame.
+// An Unfinished is an error that ended the output after a frame.
 type Unfinished struct {
 	Err error
-	// After is the number of the last frame that was written, 0 before the first.
+	// After is the number of the last frame written, 0 for none.
 	After uint64
 }
 
@@ -84,9 +81,8 @@ func (u *Unfinished) Error() string { return u.Err.Error() }
 // Unwrap returns the cause.
 func (u *Unfinished) Unwrap() error { return u.Err }
 
-// Write writes a recording in one of the [Formats]. After an error the output is
-// incomplete, as it lacks the end, but it stops after a whole frame, which an
-// [Unfinished] error names.
+// Write writes a recording in one of the [Formats]. After an error the output is incomplete, because
+// it lacks the end, but it stops after a complete frame, which an [Unfinished] error names.
 func Write(ctx context.Context, to io.Writer, format string, about About, frames iter.Seq2[tap.Frame, error]) error {
 	w := bufio.NewWriterSize(to, 64<<10)
 	x, err := newWriter(w, format, about)
@@ -149,14 +145,14 @@ type ndjsonWriter struct {
 
 // Add implements [writer].
 func (n *ndjsonWriter) Add(f *tap.Frame) error {
-	n.end = max(n.end, f.At) // a live recording may have more than its duration covers
+	n.end = max(n.end, f.At) // frames of a live recording may be newer than its duration
 	return n.to.Frame(*f)
 }
 
 // Close implements [writer].
 func (n *ndjsonWriter) Close() error { return n.to.End(n.end, n.status) }
 
-// A txtarWriter writes a transcript, with words for people.
+// A txtarWriter writes a transcript, with descriptions of the frames.
 type txtarWriter struct {
 	to      text.TxtarWriter
 	tracker session.Tracker
@@ -184,7 +180,7 @@ func (t *txtarWriter) Close() error { return nil }
 // An output is the output of a writer. It keeps the first error.
 type output struct {
 	w    io.Writer
-	size int // of what was written, in bytes
+	size int // bytes written
 	err  error
 }
 

@@ -115,7 +115,7 @@ func TestResolve(t *testing.T) {
 		"abc#0":     `"abc#0": what follows #`,
 		"./none":    "no recording at ./none",
 		"x.mcptap":  "no recording at x.mcptap",
-		"2026":      "fits 3 recordings",
+		"2026":      "matches 3 recordings",
 		"abcd00012": "no recording",
 	} {
 		path, _, err := Resolve(dir, arg)

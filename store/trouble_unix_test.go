@@ -137,7 +137,7 @@ func TestRenamedWhileWritten(t *testing.T) {
 	if info := Stat(other); info.Status != Ended || len(info.Gaps) != 0 {
 		t.Errorf("%+v", info)
 	}
-	if w := warnings(); len(w) != 1 || !strings.Contains(w[0], "another name") {
+	if w := warnings(); len(w) != 1 || !strings.Contains(w[0], "was renamed") {
 		t.Errorf("warnings %q", w)
 	}
 }

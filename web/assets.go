@@ -16,9 +16,8 @@ var assets embed.FS
 
 var pageScript = sync.OnceValue(func() []byte { return []byte(bundle("main", "api")) })
 
-// asset returns a file of the page, nil if there is none of that name. The page gets one
-// script and one style sheet: fetched one by one, its thirty modules would take five
-// rounds of requests.
+// asset returns a file of the page, or nil if there is none with that name. The page has one script
+// and one style sheet: loading its thirty modules one by one would take five rounds of requests.
 func asset(name string) []byte {
 	switch name {
 	case "page.js":
@@ -29,13 +28,13 @@ func asset(name string) []byte {
 	return file(name)
 }
 
-// file returns an embedded file, nil if there is none of that name.
+// file returns an embedded file, or nil if there is none with that name.
 func file(name string) []byte {
 	b, _ := assets.ReadFile("assets/" + name) // nil after an error
 	return b
 }
 
-// serveAsset sends a file of the page. These hold no secret.
+// serveAsset sends a file of the page. They contain no secrets.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if strings.HasSuffix(name, ".html") { // a template
@@ -58,7 +57,7 @@ func writeAsset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = w.Write(b)
 }
 
-// sheets joins style sheets.
+// sheets concatenates style sheets.
 func sheets(names ...string) string {
 	var all strings.Builder
 	for _, name := range names {
@@ -67,11 +66,11 @@ func sheets(names ...string) string {
 	return all.String()
 }
 
-// bundle makes one script of a module and its imports. The module source is replaced by
-// another one. It supports the syntax that the modules of the page use, and panics if one
-// is missing, which a test checks.
+// bundle joins a module and its imports to one script. The module named source replaces the module
+// "source". bundle supports only the syntax that the page's modules use, and panics if a module is
+// missing, which a test checks.
 func bundle(entry, source string) string {
-	// Not global, which would slow down each start of a tap.
+	// Not global, which would slow down the start of every tap.
 	importLine := regexp.MustCompile(`(?m)^import (.+) from '\./(\w+)\.js';\n`)
 	exportWord := regexp.MustCompile(`(?m)^export ((?:async )?function\*? (\w+)|(?:const|class) (\w+))`)
 	var out bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkGather measures how a view turns frames into messages, per frame.
+// BenchmarkGather measures how a view converts frames to messages, per frame.
 func BenchmarkGather(b *testing.B) {
 	for _, o := range []viewOptions{{}, {Calls: true, Filter: "is:error"}, {Filter: "needle"}} {
 		b.Run(o.Filter, func(b *testing.B) {

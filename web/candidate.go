@@ -10,26 +10,24 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// maxHeld is how many rows and updates of a candidate are held: the first rows and the latest
+// maxHeld limits the rows and the updates of a candidate that are held: the first rows and the latest
 // one, and the latest updates.
 const maxHeld = 64
 
-// A candidate is what later frames may still make the filter match: in the view of
-// calls a call with the calls nested in it, in the view of frames a request. Its rows
-// are shown or dropped together.
+// A candidate is something that later frames may still cause to match the filter: in the call view a
+// call with its nested calls, in the frame view a request. Its rows are shown or dropped together.
 type candidate struct {
 	root    session.Ref
-	rows    []row    // the page lacks these
-	updates []update // of these rows
-	shown   bool     // its rows are sent as they come
+	rows    []row    // rows that the page does not have
+	updates []update // updates of these rows
+	shown   bool     // its rows are sent as they arrive
 
-	// In the view of calls: how many of the calls have not ended, and whether one that
-	// has ended matches.
+	// In the call view: the number of calls that have not ended, and whether one that has ended
+	// matches.
 	open    int
 	matched bool
 
-	// In the view of frames: the request and its call, what the filter found in it, and
-	// what became of it.
+	// In the frame view: the request and its call, what the filter found in it, and its outcome.
 	call                session.Ref
 	frame               tap.Frame
 	item                filter.Item
@@ -37,10 +35,10 @@ type candidate struct {
 	answered, cancelled bool
 }
 
-// addRequest adds a request on which later frames decide.
+// addRequest adds a request whose match depends on later frames.
 func (g *gatherer) addRequest(r row, p *session.Part, it *filter.Item) {
 	c := &candidate{root: p.Message, call: p.Call, rows: []row{r}, frame: *it.Frame, item: *it}
-	// Strings and bytes are cloned, or they would keep their frame's segment in memory.
+	// Clone strings and bytes, which would otherwise keep their frame's segment in memory.
 	c.frame.Raw = nil
 	c.item.Frame = &c.frame
 	for _, s := range []*string{&c.item.Method, &c.item.Tool, &c.item.Prompt, &c.item.URI, &c.item.Revision} {
@@ -53,11 +51,11 @@ func (g *gatherer) addRequest(r row, p *session.Part, it *filter.Item) {
 	g.candidates[p.Message] = c
 }
 
-// addToCall adds the row of a message of a call, in the view of calls.
+// addToCall adds the row of a message of a call, in the call view.
 func (g *gatherer) addToCall(r row, p *session.Part, it *filter.Item) {
 	c := g.candidates[p.Call]
 	if c == nil {
-		if p.Call != p.Message { // the call has ended
+		if p.Call != p.Message { // the call has already ended
 			if g.shows(p.Call) {
 				g.send(r)
 			} else {
@@ -82,7 +80,7 @@ func (g *gatherer) addToCall(r row, p *session.Part, it *filter.Item) {
 	c.rows = append(c.rows, r)
 }
 
-// matchesRequest reports whether the filter matches a request, as far as has been read.
+// matchesRequest reports whether the filter matches a request, judging by the frames read so far.
 func (g *gatherer) matchesRequest(c *candidate) bool {
 	it := c.item
 	if !c.answered {
@@ -94,13 +92,13 @@ func (g *gatherer) matchesRequest(c *candidate) bool {
 	return g.filter.Match(&it, c.found)
 }
 
-// matchesCall reports whether the filter matches a call, as far as has been read.
+// matchesCall reports whether the filter matches a call, judging by the frames read so far.
 func (g *gatherer) matchesCall(n *view.Node) bool {
 	it := n.Item(g.last)
 	return g.filter.Match(&it, n.Found())
 }
 
-// decideEnded decides on the calls that ended with a frame.
+// decideEnded decides about the calls that ended with a frame.
 func (g *gatherer) decideEnded(r *session.Entry) {
 	if g.outline != nil {
 		for _, n := range g.outline.Add(r) {
@@ -127,8 +125,7 @@ func (g *gatherer) decideEnded(r *session.Entry) {
 	}
 }
 
-// decideOpen decides on the calls that are open, after all recorded frames have been
-// read.
+// decideOpen decides about the open calls, after all recorded frames have been read.
 func (g *gatherer) decideOpen() {
 	if len(g.candidates) == 0 {
 		return
@@ -174,6 +171,6 @@ func (g *gatherer) show(c *candidate, show bool) {
 		g.send(r)
 	}
 	g.updates = append(g.updates, c.updates...)
-	// If it is dropped and shown again, its first row is sent again.
+	// If it is shown again later, its first row is sent again.
 	c.rows, c.updates = c.rows[:1], nil
 }

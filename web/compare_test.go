@@ -42,8 +42,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareHasItsOwnStyle checks that the style of comparisons does not apply to the other
-// views, which have classes of the same names.
+// TestCompareHasItsOwnStyle checks that the style of comparisons does not apply to other views, which have
+// classes with the same names.
 func TestCompareHasItsOwnStyle(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\s*([^@\s/}][^{]*)\{`).FindAllStringSubmatch(string(asset("compare.css")), -1) {
 		for _, selector := range regexp.MustCompile(`,\s+`).Split(strings.TrimSpace(m[1]), -1) {

@@ -24,10 +24,10 @@ type detailJSON struct {
 	Exchange uint64    `json:"exchange,omitempty"`
 	Size     int64     `json:"size"`
 	Kind     string    `json:"kind,omitempty"`
-	ID       string    `json:"id,omitempty"` // as it is on the wire, with quotes
-	// Remark is why the frame is not a valid message, or another peculiarity.
+	ID       string    `json:"id,omitempty"` // as on the wire, with quotes
+	// Remark says why the frame is not a valid message, or describes another anomaly.
 	Remark string `json:"remark,omitempty"`
-	// Duplicates reports that the message has two members of the same name.
+	// Duplicates reports that the message has two members with the same name.
 	Duplicates bool       `json:"duplicates,omitempty"`
 	Event      *eventJSON `json:"event,omitempty"`
 	Heads      *headsJSON `json:"heads,omitempty"`
@@ -43,7 +43,7 @@ type eventJSON struct {
 	Comments string  `json:"comments,omitempty"`
 }
 
-// open opens the recording of a request, and its frame.
+// open opens the recording that a request names, and its frame.
 func (s *Server) open(r *http.Request) (Reader, tap.Frame, error) {
 	reader, err := s.source.Open(r.PathValue("key"))
 	if err != nil {
@@ -125,14 +125,14 @@ func newDetail(rec *Recording, f *tap.Frame) *detailJSON {
 	return d
 }
 
-// maxCompared is the size in bytes above which frames are not compared, and maxChanges
-// how many changes are sent.
+// maxCompared is the size in bytes above which frames are not compared, and maxChanges limits the
+// changes that are sent.
 const (
 	maxCompared = 1 << 20
 	maxChanges  = 200
 )
 
-// changesJSON has the first changes between two frames; More counts the others.
+// changesJSON holds the first changes between two frames; More counts the others.
 type changesJSON struct {
 	Changes  []changeJSON `json:"changes,omitempty"`
 	More     int          `json:"more,omitempty"`
@@ -145,7 +145,7 @@ type changeJSON struct {
 	After  string `json:"after,omitempty"`
 }
 
-// serveChanges compares a frame with another one, whose number is the parameter before.
+// serveChanges compares a frame with the one whose number is the parameter before.
 func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) error {
 	reader, f, err := s.open(r)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Server) serveChanges(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, compareFrames(jsonrpc.Payload(&before), jsonrpc.Payload(&f), maxChanges))
 }
 
-// compareFrames compares two payloads except for their ids, which always differ.
+// compareFrames compares two payloads ignoring their ids, which always differ.
 func compareFrames(before, after []byte, most int) *changesJSON {
 	changes, more := view.Changes(before, after, most)
 	c := &changesJSON{More: more}
@@ -174,19 +174,19 @@ func compareFrames(before, after []byte, most int) *changesJSON {
 }
 
 const (
-	// headsAfter is how many frames are read to find the end of an HTTP exchange.
+	// headsAfter limits the frames that are read to find the end of an HTTP exchange.
 	headsAfter = 5_000
-	// maxHeader is how many fields of a head the page receives, and maxField how many
-	// bytes of each, and of the first line.
+	// maxHeader limits the fields of a head that the page receives, and maxField the bytes of each,
+	// and of the first line.
 	maxHeader = 200
 	maxField  = 2048
 )
 
-// headsBefore is how many frames before one are read to find the request of its HTTP
-// exchange, which is usually near.
+// headsBefore limits the frames before a frame that are read to find the request of its HTTP
+// exchange, in several attempts because it is usually near.
 var headsBefore = []uint64{100, 2_000, 20_000}
 
-// headsJSON has the events of the HTTP exchange of a frame, nil if not found nearby.
+// headsJSON holds the events of the HTTP exchange of a frame, nil if not found nearby.
 type headsJSON struct {
 	Request  *headJSON `json:"request,omitempty"`
 	Response *headJSON `json:"response,omitempty"`
@@ -202,8 +202,8 @@ type headJSON struct {
 	Error  string      `json:"error,omitempty"`
 }
 
-// findHeads finds the events of the exchange of a frame. The heads come before the bodies
-// of an exchange, and its end after them.
+// findHeads finds the events of the exchange of a frame. The heads precede the bodies of an exchange,
+// and the end follows them.
 func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 	var h headsJSON
 	for _, before := range headsBefore {
@@ -232,8 +232,8 @@ func findHeads(reader Reader, f *tap.Frame) (*headsJSON, error) {
 	return &h, nil
 }
 
-// add adds a frame if it is an event of the exchange. The last of several responses
-// counts, because interim ones precede the final one.
+// add adds a frame if it is an event of the exchange. The last of several responses is kept, because
+// interim responses precede the final one.
 func (h *headsJSON) add(f *tap.Frame, exchange uint64) {
 	if f.Lane != tap.Lifecycle || f.Exchange != exchange {
 		return
@@ -269,11 +269,11 @@ func (h *headsJSON) add(f *tap.Frame, exchange uint64) {
 	}
 }
 
-// maxPiece is how many bytes of a frame one response has, unless it is a download.
+// maxPiece limits the bytes of a frame in one response, unless it is a download.
 const maxPiece = 8 << 20
 
-// serveBytes sends the bytes of a frame or of its payload, between the offsets from and
-// to. A browser that opens the URL saves it as a file.
+// serveBytes sends the bytes of a frame or of its payload, between the offsets from and to. Browsers
+// save the URL as a file.
 func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
 	reader, f, err := s.open(r)
 	if err != nil {
@@ -299,7 +299,7 @@ func (s *Server) serveBytes(w http.ResponseWriter, r *http.Request) error {
 		_, _ = w.Write(f.Raw[from:to])
 		return nil
 	}
-	// After the first byte an error cannot be sent. The page notices that bytes are missing.
+	// After the first byte an error can no longer be sent. The page notices that bytes are missing.
 	_ = reader.WriteRaw(&sectionWriter{w: w, from: from, to: to}, f)
 	return nil
 }
@@ -314,7 +314,7 @@ func offsets(from, to string, size int64) (int64, int64, error) {
 	return min(a, size), min(b, size), nil
 }
 
-// A sectionWriter passes on the bytes between two offsets, and then fails.
+// A sectionWriter forwards the bytes between two offsets, and then fails.
 type sectionWriter struct {
 	w            io.Writer
 	at, from, to int64

@@ -21,15 +21,15 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// pageFormat is the recording as a self-contained page.
+// pageFormat is the format of a self-contained page.
 var pageFormat = export.Format{
 	Name: "html", Ext: "html", About: "a self-contained page, without mcptap", MediaType: "text/html; charset=utf-8",
 }
 
-// formats are those of package export, and the page.
+// formats are the formats of package export, and the page.
 var formats = append(slices.Clone(export.Formats), pageFormat)
 
-// serveFormats sends the formats in which a recording can be saved.
+// serveFormats sends the list of formats in which a recording can be saved.
 func (s *Server) serveFormats(w http.ResponseWriter, _ *http.Request) error {
 	return respond(w, formats)
 }
@@ -55,7 +55,7 @@ func (s *Server) serveExport(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		err = recording.Export(r.Context(), cw, name, reader, s.version)
 	}
-	if err != nil && cw.n > 0 { // an error can only be shown by a file that ends early
+	if err != nil && cw.n > 0 { // now only a truncated file can signal the error
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// fileName makes a file name of a key.
+// fileName derives a file name from a key.
 func fileName(key string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -85,12 +85,12 @@ func fileName(key string) string {
 	}, key)
 }
 
-// Limits of a saved page: the first frames, and the beginning of each.
+// Limits of a saved page: the first frames, and a prefix of each.
 const (
 	maxSavedFrames  = 20_000
 	maxSavedBytes   = 24 << 20
 	maxSavedFrame   = 256 << 10
-	maxSavedChanges = 20 // from the previous row to a row
+	maxSavedChanges = 20 // between the previous row and a row
 )
 
 // savedJSON is the data of a saved page.
@@ -101,33 +101,33 @@ type savedJSON struct {
 	Heads     map[uint64]*headsJSON   `json:"heads,omitempty"`
 	Changes   map[uint64]*changesJSON `json:"changes,omitempty"`
 	Stats     *statsJSON              `json:"stats"`
-	Findings  *findingsJSON           `json:"findings,omitempty"` // of a whole recording
-	// Left is how many frames the page lacks.
+	Findings  *findingsJSON           `json:"findings,omitempty"` // only for a whole recording
+	// Left is the number of frames that the page does not have.
 	Left uint64 `json:"left,omitempty"`
 
-	room int // for bytes of frames
+	room int // left for bytes of frames
 }
 
 type savedFrame struct {
 	detailJSON
 	Raw  []byte `json:"raw"`            // at most maxSavedFrame bytes
-	Data []byte `json:"data,omitempty"` // the payload, if that is not Raw
+	Data []byte `json:"data,omitempty"` // the payload, unless it equals Raw
 }
 
-// Offline writes a recording as a self-contained page: it needs no server and no other
-// file. It has the list, the sequence, the statistics, the findings and the details of
-// the viewer. Instead of the filter, which needs the server, it has a text search.
+// Offline writes a recording as a self-contained page, which needs no server and no other file. It has
+// the viewer's list, sequence, statistics, findings and details. The filter, which needs the server, is
+// replaced by a text search.
 func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	data, err := gatherSaved(ctx, r)
 	if err != nil {
 		return err
 	}
 	script, style := bundle("saved", "saved_source"), sheets("style", "list", "detail")
-	b, err := json.Marshal(data) // which escapes <, > and &
+	b, err := json.Marshal(data) // this escapes <, > and &
 	if err != nil {
 		return err
 	}
-	// Parsed here, not globally, which would slow down each start of a tap.
+	// Not parsed globally, which would slow down the start of every tap.
 	page := template.Must(template.New("saved").Parse(savedText))
 	return page.Execute(w, map[string]any{
 		"Policy": template.HTMLAttr(`content="` + savedPolicy(script, style) + `"`),
@@ -136,7 +136,7 @@ func Offline(ctx context.Context, w io.Writer, r Reader) error {
 	})
 }
 
-// savedPolicy allows the page its own script and style only.
+// savedPolicy allows only the page's own script and style.
 func savedPolicy(script, style string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
@@ -172,7 +172,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec.Arg = "" // which is only valid on this machine
+	rec.Arg = "" // it is only valid on this machine
 	g, err := newGatherer(viewOptions{}, &seen{})
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 	return s, nil
 }
 
-// flush adds messages while there are at least that many rows and updates.
+// flush adds messages while at least least rows and updates are pending.
 func (s *savedJSON) flush(g *gatherer, least int) {
 	for g.pending() >= least {
 		rows, updates := g.take(maxRows)
@@ -243,7 +243,7 @@ func (s *savedJSON) addFrame(rec *Recording, f *tap.Frame) {
 	s.Heads[f.Exchange].add(f, f.Exchange)
 }
 
-// addChanges compares each row with the previous one of its kind.
+// addChanges compares each row with the previous one of the same kind.
 func (s *savedJSON) addChanges() {
 	for _, m := range s.Messages {
 		for _, row := range m.Rows {

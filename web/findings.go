@@ -10,16 +10,16 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// maxFindings is how many findings are sent, the worst first.
+// maxFindings limits the findings that are sent, worst first.
 const maxFindings = 500
 
 // findingsJSON is the result of a check.
 type findingsJSON struct {
 	Findings []findingJSON `json:"findings"`
-	// Left is how many findings are left out. More counts violations that are in none.
+	// Left is the number of findings left out. More counts violations that belong to no finding.
 	Left int    `json:"left,omitempty"`
 	More uint64 `json:"more,omitempty"`
-	// Held and NotJudged are how many rules hold and could not be judged.
+	// Held and NotJudged are the numbers of rules that hold and that could not be judged.
 	Held      int    `json:"held"`
 	NotJudged int    `json:"not_judged"`
 	Read      uint64 `json:"read"` // the last frame that was judged
@@ -40,8 +40,8 @@ type findingJSON struct {
 	Source   string   `json:"source"`
 }
 
-// judge checks a recording as it is now: the session with that number, or all for 0. It
-// checks one at a time, because a check may keep much of a recording in memory.
+// judge checks a recording as it is now: the session with a number, or all for 0. It runs one check at
+// a time, because a check may keep much of a recording in memory.
 func (s *Server) judge(ctx context.Context, r Reader, number int) (*findingsJSON, error) {
 	select {
 	case s.judging <- struct{}{}:

@@ -51,7 +51,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsOfSession checks that only the session that is selected is judged.
+// TestFindingsOfSession checks that only the selected session is judged.
 func TestFindingsOfSession(t *testing.T) {
 	m := &memory{key: "x"}
 	for exchange := range uint64(2) {
@@ -81,7 +81,7 @@ func TestFindingsOfSession(t *testing.T) {
 	}
 }
 
-// TestFindingsAreBounded checks that the worst findings are sent, and the others counted.
+// TestFindingsAreBounded checks that the worst findings are sent, and the others are counted.
 func TestFindingsAreBounded(t *testing.T) {
 	r := &check.Report{More: 3, Judgements: []*check.Judgement{
 		{Rule: check.Lookup("rpc-07"), Held: 1}, {Rule: check.Lookup("rpc-08"), NotJudged: 1}, {Rule: check.Lookup("rpc-10"), Held: 1, Violated: 1},
@@ -100,8 +100,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestFindingsEndWithTheRequest checks that a check ends when its request does, also while it
-// waits for another check.
+// TestFindingsEndWithTheRequest checks that a check ends with its request, even while it waits for another
+// check.
 func TestFindingsEndWithTheRequest(t *testing.T) {
 	m := &memory{key: "x", frames: busy(100)}
 	s := newTestServer(t, "", m)
@@ -109,7 +109,7 @@ func TestFindingsEndWithTheRequest(t *testing.T) {
 	cancel()
 	s.judging <- struct{}{}
 	if _, err := s.judge(ctx, m.reader(), 0); !errors.Is(err, context.Canceled) {
-		t.Errorf("while it waits: %v", err)
+		t.Errorf("while waiting: %v", err)
 	}
 	<-s.judging
 	read := 0

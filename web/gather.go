@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A gatherer turns the frames of a recording into the rows and updates of one view.
+// A gatherer converts the frames of a recording to the rows and updates of one view.
 // Its memory grows with the number of open calls.
 type gatherer struct {
 	tracker  session.Tracker
@@ -28,11 +28,11 @@ type gatherer struct {
 	searched bool
 	last     time.Duration // when the last frame crossed
 
-	// candidates are undecided: in the view of calls by call, otherwise by request.
+	// candidates are undecided calls (in the call view) or requests.
 	candidates map[session.Ref]*candidate
-	outline    *view.Outline // for the filter, in the view of calls
-	// past are, in the view of calls, ended calls that the page has; sent are, in the
-	// view of frames, open ones.
+	outline    *view.Outline // for the filter, in the call view
+	// past are, in the call view, the ended calls that the page has; sent are, in the frame view, the
+	// open ones.
 	past bounded.Map[session.Ref, struct{}]
 	sent map[session.Ref]struct{}
 
@@ -41,18 +41,18 @@ type gatherer struct {
 	updates []update
 }
 
-// maxPast is how many ended calls a gatherer remembers.
+// maxPast limits the ended calls that a gatherer remembers.
 const maxPast = 4096
 
 // viewOptions select what a view shows.
 type viewOptions struct {
 	Filter string `json:"filter"`
 	Calls  bool   `json:"calls"`
-	// After is the last frame that the page has.
+	// After is the last frame that the page already has.
 	After uint64 `json:"after"`
 }
 
-// newGatherer makes a gatherer. The error is a [*filter.Error].
+// newGatherer returns a gatherer. The error is a [*filter.Error].
 func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 	f, err := parseFilter(o.Filter)
 	if err != nil {
@@ -96,7 +96,7 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	for _, ref := range r.HungUp {
 		g.update(ref, update{ID: idOf(ref), End: int64(f.At)})
 	}
-	if r.Event.Name == tap.EventEnd && r.Event.By == "client" { // in older revisions the call is still open
+	if r.Event.Name == tap.EventEnd && r.Event.By == "client" { // in older revisions this does not cancel the call
 		for _, c := range g.tracker.Open() {
 			if c.StreamEnd.By == "client" && c.StreamEnd.At == f.At {
 				g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At), Error: brief(view.StreamEndWords(&c.StreamEnd, c.At))})
@@ -106,7 +106,7 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	return r
 }
 
-// search searches the payload of the current frame, once.
+// search searches the payload of the current frame, at most once.
 func (g *gatherer) search(payload []byte) filter.Found {
 	if !g.searched {
 		g.found, g.searched = g.filter.Search(payload), true
@@ -123,8 +123,7 @@ func (g *gatherer) match(it *filter.Item) bool {
 	return g.filter.Match(it, found)
 }
 
-// addBatch adds the messages of a batch, and the batch itself if it or one of them
-// matches.
+// addBatch adds the messages of a batch, and the batch itself if it or one of its messages matches.
 func (g *gatherer) addBatch(r *session.Entry) {
 	from := len(g.rows)
 	for i := range r.Parts {
@@ -148,7 +147,7 @@ func (g *gatherer) addBatch(r *session.Entry) {
 func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 	row := newRow(l, r)
 	it := &g.items[i]
-	if len(g.items) > 1 { // of a batch, with two items for each message
+	if len(g.items) > 1 { // a batch, with two items per message
 		it = &g.items[2*i]
 		row.Marks |= markMember
 	}
@@ -173,8 +172,8 @@ func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 	g.updateEarlier(&row, part)
 }
 
-// sendMatch sends a row that does not depend on others if it matches, and reports
-// whether it does.
+// sendMatch sends a row that does not depend on other frames if it matches, and reports whether it
+// does.
 func (g *gatherer) sendMatch(r row, it *filter.Item) bool {
 	ok := g.match(it)
 	if ok {
@@ -183,14 +182,14 @@ func (g *gatherer) sendMatch(r row, it *filter.Item) bool {
 	return ok
 }
 
-// send puts a row into the next message, unless the page has it.
+// send puts a row into the next message, unless the page already has it.
 func (g *gatherer) send(r row) {
 	if uint64(r.ID>>indexBits) > g.after {
 		g.rows = append(g.rows, r)
 	}
 }
 
-// updateEarlier updates the rows before a message that it affects.
+// updateEarlier updates the earlier rows that a message affects.
 func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	c := g.candidates[p.Request]
 	if p.Request != (session.Ref{}) {
@@ -211,8 +210,8 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	}
 }
 
-// statusAfter returns the status of a call after a message that does not settle it, ""
-// for no change. The final status comes with the end of the call.
+// statusAfter returns the status of a call after a message that does not settle it, or "" for no change.
+// The final status is set when the call ends.
 func statusAfter(p *session.Part) string {
 	switch {
 	case p.Call == session.Ref{}, p.Late:
@@ -228,7 +227,7 @@ func statusAfter(p *session.Part) string {
 	return ""
 }
 
-// end adds the update of a call that has ended.
+// end adds the update for a call that has ended.
 func (g *gatherer) end(c *session.Call) {
 	u := update{
 		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(view.Cause(c.ErrorText)),
@@ -266,8 +265,8 @@ func (g *gatherer) end(c *session.Call) {
 	}
 }
 
-// update adds an update of a row of a call if the page has it, and holds it back
-// with the row otherwise.
+// update adds an update of a row of a call if the page has the row. Otherwise it holds the update back
+// with the row.
 func (g *gatherer) update(call session.Ref, u update) {
 	if g.shows(call) {
 		g.updates = append(g.updates, u)
@@ -303,5 +302,5 @@ func (g *gatherer) take(n int) (rows []row, updates []update) {
 	return rows, updates
 }
 
-// pending is how many rows and updates take has not returned yet.
+// pending returns the number of rows and updates that take has not returned yet.
 func (g *gatherer) pending() int { return len(g.rows) + len(g.updates) }

@@ -23,7 +23,7 @@ func TestCallsAreThoseOfShow(t *testing.T) {
 	}
 	for _, name := range names {
 		if filepath.Base(name) == "2026-07-28-tasks-broken.txtar" {
-			continue // a call begins after the end of its parent, when the viewer has decided on that
+			continue // a call starts after the end of its parent, when the viewer has already decided about the parent
 		}
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -82,14 +82,14 @@ func selectedCalls(t *testing.T, frames []tap.Frame, query string) []rowID {
 	return slices.Sorted(maps.Keys(calls))
 }
 
-// sentCalls returns the calls that a page has after all rows and updates.
+// sentCalls returns the calls that a page has after receiving all rows and updates.
 func sentCalls(t *testing.T, frames []tap.Frame, query string, every int) []rowID {
 	t.Helper()
 	g, err := newGatherer(viewOptions{Filter: query, Calls: true}, &seen{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := map[rowID]rowID{} // and their parents
+	calls := map[rowID]rowID{} // calls and their parents
 	for i := range frames {
 		g.add(&frames[i])
 		if (i+1)%every == 0 {

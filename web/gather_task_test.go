@@ -14,7 +14,7 @@ func TestStatusOfTask(t *testing.T) {
 	for _, f := range []struct {
 		lane tap.Lane
 		text string
-		want string // the status of the call after it
+		want string // the status of the call afterwards
 	}{
 		{tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"book","task":{}}}`, ""},
 		{tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"k","status":"working"}}}`, "working"},
@@ -44,8 +44,8 @@ func TestStatusOfTask(t *testing.T) {
 	}
 }
 
-// TestClientHangsUp checks that a call of the legacy era that its client leaves is not shown
-// as waiting any longer.
+// TestClientHangsUp checks that a call of the legacy era is no longer shown as waiting once its client has
+// hung up.
 func TestClientHangsUp(t *testing.T) {
 	g, err := newGatherer(viewOptions{}, &seen{})
 	if err != nil {

@@ -48,8 +48,8 @@ func TestViews(t *testing.T) {
 
 var rewrite = flag.Bool("update", false, "rewrite the expected output in testdata")
 
-// play runs a case: lines that begin with filter, calls or after are options; > < ! and .
-// are frames on the lanes; = means that all recorded frames have been read.
+// play runs a case: lines that begin with filter, calls or after are options; > < ! and . are frames on the
+// lanes; = means that all recorded frames have been read.
 func play(t *testing.T, given string) string {
 	t.Helper()
 	var m memory
@@ -146,8 +146,7 @@ func idText(id rowID) string {
 	}
 }
 
-// TestHeldRowsAreBounded checks that a call that never ends and does not match does not fill
-// the memory.
+// TestHeldRowsAreBounded checks that a call that never ends and does not match uses bounded memory.
 func TestHeldRowsAreBounded(t *testing.T) {
 	var m memory
 	g, err := newGatherer(viewOptions{Calls: true, Filter: "is:error needle"}, &seen{})
@@ -176,14 +175,14 @@ func TestHeldRowsAreBounded(t *testing.T) {
 	f := m.frames[len(m.frames)-1]
 	g.add(&f)
 	if len(g.rows) != maxHeld || g.rows[0].ID != idOf(session.Ref{Seq: 1}) || g.rows[len(g.rows)-1].ID != idOf(session.Ref{Seq: f.Seq}) {
-		t.Errorf("%d rows came when it matched", len(g.rows))
+		t.Errorf("%d rows were sent when it matched", len(g.rows))
 	}
 	if len(g.candidates)+len(g.sent) != 0 {
 		t.Errorf("%d candidates and %d calls are left after the end of the call", len(g.candidates), len(g.sent))
 	}
 }
 
-// TestMemoryOfManyCalls checks that a gatherer keeps open calls only.
+// TestMemoryOfManyCalls checks that a gatherer keeps only open calls.
 func TestMemoryOfManyCalls(t *testing.T) {
 	n := 20_000
 	if longtest.Sampled(t) {

@@ -25,16 +25,16 @@ const tokenParam = "token"
 // A guard decides which requests have access.
 type guard struct {
 	token string
-	// session is the value of the cookie that replaces the token, and cookie its
-	// name. Cookies ignore ports, so each server has a name of its own.
+	// session is the value of the cookie that replaces the token, and cookie its name. Cookies
+	// ignore ports, so each server uses its own name.
 	session, cookie string
-	// host is the name or address that the server listens on. Open reports that it is
-	// not a loopback address.
+	// host is the name or address that the server listens on. open reports that it is not a
+	// loopback address.
 	host string
 	open bool
 }
 
-// newGuard makes a guard for a server that listens on host, "" for loopback.
+// newGuard returns a guard for a server that listens on host, "" for loopback.
 func newGuard(token, host string) *guard {
 	sum := sha256.Sum256([]byte("cookie of " + token))
 	cookie := "mcptap-" + hex.EncodeToString(sum[:4])
@@ -48,7 +48,7 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// policy is the content policy of the page. Trusted types forbid every sink that parses
+// policy is the content security policy of the page. Trusted types forbid every sink that parses
 // markup, without exceptions.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
@@ -65,20 +65,19 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// refuse returns why a request is refused before its access is checked, "" if it is
-// not. A foreign page can make its own name resolve to this machine, but it cannot
-// change the Host that the browser sends.
+// refuse returns why a request is refused before its access is checked, or "". A foreign page can make
+// its own name resolve to this machine, but it cannot change the Host that the browser sends.
 func (g *guard) refuse(r *http.Request) (why string, status int) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return "the viewer is read-only", http.StatusMethodNotAllowed
 	}
 	if !g.serves(r.Host) {
-		return "this is not the name of the viewer; use the URL that mcptap printed", http.StatusForbidden
+		return "unknown host name; use the URL that mcptap printed", http.StatusForbidden
 	}
 	return "", 0
 }
 
-// serves reports whether a Host is one of this machine's.
+// serves reports whether a Host belongs to this machine.
 func (g *guard) serves(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -91,13 +90,13 @@ func (g *guard) serves(hostport string) bool {
 	if !g.open {
 		return false
 	}
-	// A name can resolve to any address.
+	// A name, in contrast, can resolve to any address.
 	_, err := netip.ParseAddr(host)
 	return err == nil || host == g.host
 }
 
-// foreign reports whether a page of another origin made a request. A WebSocket needs an
-// Origin, which browsers always send there; other requests may lack it.
+// foreign reports whether a page of another origin made a request. A WebSocket must have an Origin,
+// which browsers always send; other requests may lack it.
 func (g *guard) foreign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

@@ -10,7 +10,7 @@ import (
 
 const testToken, testSession = "the-token", "the-session"
 
-// newTestServer makes a viewer of some recordings.
+// newTestServer returns a viewer of some recordings.
 func newTestServer(t *testing.T, host string, all ...*memory) *Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,7 +50,7 @@ func TestGuard(t *testing.T) {
 		{"cookie", "", list, 200, []func(*http.Request){cookie}},
 		{"wrong token", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-tokem" }}},
 		{"empty token", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=" }}},
-		{"token with more behind it", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-token2" }}},
+		{"token with a suffix", "", list, 401, []func(*http.Request){func(r *http.Request) { r.URL.RawQuery = "token=the-token2" }}},
 		{"cookie of another viewer", "", list, 401, []func(*http.Request){func(r *http.Request) {
 			r.AddCookie(&http.Cookie{Name: newGuard("other", "").cookie, Value: testSession})
 		}}},
@@ -65,8 +65,8 @@ func TestGuard(t *testing.T) {
 		{"rebound name", "", list, 403, []func(*http.Request){cookie, host("evil.example" + port)}},
 		{"rebound name for the page", "", page, 403, []func(*http.Request){open, host("evil.example" + port)}},
 		{"rebound name for a file", "", "/assets/main.js", 403, []func(*http.Request){host("evil.example" + port)}},
-		{"name that begins with localhost", "", list, 403, []func(*http.Request){cookie, host("localhost.evil.example" + port)}},
-		{"name that begins like an address", "", list, 403, []func(*http.Request){cookie, host("127.0.0.1.evil.example" + port)}},
+		{"name that starts with localhost", "", list, 403, []func(*http.Request){cookie, host("localhost.evil.example" + port)}},
+		{"name that starts like an address", "", list, 403, []func(*http.Request){cookie, host("127.0.0.1.evil.example" + port)}},
 		{"empty name", "", list, 403, []func(*http.Request){cookie, host("")}},
 		{"address of the network on loopback", "", list, 403, []func(*http.Request){cookie, host("192.168.1.7" + port)}},
 		{"localhost", "", list, 200, []func(*http.Request){cookie, host("LocalHost" + port)}},
@@ -135,7 +135,7 @@ func TestPolicyAllowsNothingForeign(t *testing.T) {
 	}
 	for _, word := range []string{"default-src 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "base-uri 'none'"} {
 		if !strings.Contains(policy, word) {
-			t.Errorf("the policy lacks %s", word)
+			t.Errorf("the policy does not contain %s", word)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestLockedPageKeepsTheLink(t *testing.T) {
 		t.Error("the wrong token is kept")
 	}
 	if len(w.Result().Cookies()) > 0 {
-		t.Error("a cookie without the token")
+		t.Error("a cookie was set without the token")
 	}
 }
 
@@ -190,8 +190,7 @@ func TestTokensDiffer(t *testing.T) {
 	}
 }
 
-// TestPageNamesTheDirectory checks that the page has the directory for the commands that it
-// suggests.
+// TestPageNamesTheDirectory checks that the page has the data directory for the commands that it suggests.
 func TestPageNamesTheDirectory(t *testing.T) {
 	for dir, want := range map[string]string{"": "", `/a "b"`: `<meta name="data-dir" content="/a &#34;b&#34;">`} {
 		s := newTestServer(t, "")

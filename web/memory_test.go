@@ -15,7 +15,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A memory is a recording in memory. It may grow while it is read.
+// A memory is a recording in memory. It may grow while being read.
 type memory struct {
 	mu     sync.Mutex
 	grown  chan struct{} // closed and replaced when it grows
@@ -23,8 +23,8 @@ type memory struct {
 	frames []tap.Frame
 	label  string
 	status store.Status
-	err    error // at the end of Frames
-	maxRaw int   // larger frames are returned with only their beginning; 0 for no limit
+	err    error // returned at the end of Frames
+	maxRaw int   // larger frames are truncated; 0 for no limit
 }
 
 func (m *memory) add(lane tap.Lane, raw string) {

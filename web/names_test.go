@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
-// TestNamesAreFilterWords checks that the filter accepts the names of frames in the page.
+// TestNamesAreFilterWords checks that the filter accepts the names that the page uses for frames.
 func TestNamesAreFilterWords(t *testing.T) {
 	script, err := assets.ReadFile("assets/words.js")
 	if err != nil {

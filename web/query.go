@@ -49,7 +49,7 @@ func (s *Server) serveComplete(w http.ResponseWriter, r *http.Request) error {
 	return respond(w, res)
 }
 
-// parseFilter compiles a filter. The page does not know the findings of a recording.
+// parseFilter compiles a filter. It refuses terms about findings, which the viewer does not know.
 func parseFilter(query string) (*filter.Filter, error) {
 	f, err := filter.Parse(query)
 	if err == nil && f.Needs().Has(filter.NeedFindings) {
@@ -58,11 +58,10 @@ func parseFilter(query string) (*filter.Filter, error) {
 	return f, err
 }
 
-// refusedWord reports whether a key, or a word of one, is in no filter that parseFilter
-// accepts.
+// refusedWord reports whether parseFilter refuses every filter with this key or word.
 func refusedWord(text string) bool { return text == "rule:" || text == "finding" }
 
-// utf16Len returns the length of a text in JavaScript.
+// utf16Len returns the length of a text in UTF-16 code units.
 func utf16Len(s string) (n int) {
 	for _, r := range s {
 		n += max(utf16.RuneLen(r), 1)
@@ -70,7 +69,7 @@ func utf16Len(s string) (n int) {
 	return n
 }
 
-// byteOffset converts a position in JavaScript.
+// byteOffset converts a position in UTF-16 code units.
 func byteOffset(s string, units int) int {
 	for i, r := range s {
 		if units <= 0 {
@@ -81,7 +80,7 @@ func byteOffset(s string, units int) int {
 	return len(s)
 }
 
-// serveHelp sends the help on the language of filters.
+// serveHelp sends the help on the filter language.
 func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) error {
 	sections := filter.Help()
 	for i := range sections {
@@ -92,14 +91,13 @@ func (s *Server) serveHelp(w http.ResponseWriter, _ *http.Request) error {
 }
 
 const (
-	// maxSeen is how many values of a key are offered for completion.
+	// maxSeen limits the values of a key that are offered for completion.
 	maxSeen = 500
-	// maxSeenOf is how many recordings have their values remembered.
+	// maxSeenOf limits the recordings whose values are remembered.
 	maxSeenOf = 32
 )
 
-// A seen collects the values in a recording, for the completion of filters. It may be
-// used by several goroutines at once.
+// A seen collects the values in a recording, for completion of filters. It is safe for concurrent use.
 type seen struct {
 	mu     sync.Mutex
 	values [6]map[string]struct{}
@@ -131,7 +129,7 @@ func (s *seen) list() filter.Seen {
 	return filter.Seen{Methods: all[0], Tools: all[1], Prompts: all[2], URIs: all[3], Sessions: all[4], Revisions: all[5]}
 }
 
-// A seenOf has the values of several recordings, by key.
+// A seenOf holds the values of several recordings, by key.
 type seenOf struct {
 	mu    sync.Mutex
 	byKey bounded.Map[string, *seen]

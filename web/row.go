@@ -12,18 +12,18 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A rowID names a row: the number of its frame, followed by its index in a batch. As a
+// A rowID identifies a row: the number of its frame, followed by its index in a batch. As a
 // JavaScript number it is exact up to frame 2^39.
 type rowID uint64
 
 const (
 	indexBits = 14
-	// batchIndex is the index of the row of a whole batch. Those of its messages are
+	// batchIndex is the index of the row of a whole batch. The indexes of its messages are
 	// below [jsonrpc.MaxBatch].
 	batchIndex = 1<<indexBits - 1
 )
 
-// idOf names the row of a message; 0 for no message.
+// idOf returns the id of the row of a message, 0 for no message.
 func idOf(r session.Ref) rowID { return rowID(r.Seq)<<indexBits | rowID(r.Index) }
 
 func batchID(seq uint64) rowID { return rowID(seq)<<indexBits | batchIndex }
@@ -34,7 +34,7 @@ type row struct {
 	At   int64 `json:"t"` // ns from the start
 	Size int64 `json:"s"`
 	Lane uint8 `json:"l"` // tap.Lane
-	// Kind is that of a [view.Row], or its Sort for a frame without a message.
+	// Kind is the Kind of the [view.Row], or its Sort for a frame without a message.
 	Kind   string `json:"k"`
 	Method string `json:"m,omitempty"`
 	// Name and Detail are the Name and the Method of its [view.Title]. Preview is its
@@ -46,26 +46,26 @@ type row struct {
 	Marks   marks  `json:"b,omitempty"`
 	// Role is its role in the call, "" if it is not a message.
 	Role string `json:"r,omitempty"`
-	// Call, Parent, Request and Latency are those of a [session.Part].
+	// Call, Parent, Request and Latency are as in [session.Part].
 	Call    rowID `json:"c,omitempty"`
 	Parent  rowID `json:"p,omitempty"`
 	Request rowID `json:"q,omitempty"`
-	Latency int64 `json:"d,omitempty"` // valid with a Request
+	Latency int64 `json:"d,omitempty"` // valid if Request is set
 	// Session is the number of its session, 0 if there is none.
 	Session int `json:"g,omitempty"`
-	// Previous is the row that it is compared with: see previousRows.
+	// Previous is the row to compare with: see previousRows.
 	Previous rowID `json:"v,omitempty"`
 }
 
-// marks are further properties of a row. assets/rows.js has the same numbers.
+// marks are further properties of a row. assets/rows.js uses the same values.
 type marks uint16
 
 const (
 	markFailed marks = 1 << iota
 	markTruncated
-	markGuess    // its call or parent is the likeliest of several
-	markLate     // it came after the end of its call
-	markClash    // another open request had its id
+	markGuess    // its call or parent is only the most likely one
+	markLate     // it arrived after the end of its call
+	markClash    // another open request had the same id
 	markBatch    // a whole batch
 	markMember   // a message of a batch
 	markSameCall // Previous is in the same call
@@ -76,17 +76,16 @@ const (
 // An update changes a row that was sent before.
 type update struct {
 	ID rowID `json:"n"`
-	// Response is the row of the response, and Latency the time until then.
+	// Response is the row of the response, and Latency the time until it.
 	Response rowID `json:"a,omitempty"`
 	Latency  int64 `json:"d,omitempty"`
-	// Status is the name of the [session.CallStatus] of the call that it began, or too_late
-	// (see [session.Call.TooLate]), End the time when the call was settled, lost its response
-	// or was left by its client, and Error why it failed.
+	// Status is the name of the [session.CallStatus] of the call that the row started, or too_late
+	// (see [session.Call.TooLate]). End is when the call was settled, lost its response or was
+	// left by its client, and Error is why it failed.
 	Status string `json:"s,omitempty"`
 	End    int64  `json:"e,omitempty"`
 	Error  string `json:"f,omitempty"`
-	// Drop means that the filter no longer matches it nor, in the view of calls, its
-	// call.
+	// Drop means that the filter no longer matches the row or, in the call view, its call.
 	Drop bool `json:"drop,omitempty"`
 }
 
@@ -99,10 +98,10 @@ const (
 // brief returns a recorded text for a row, shortened and escaped.
 func brief(s string) string { return shorten(s, maxText) }
 
-// shorten returns the beginning of a recorded text, at most n bytes, escaped.
+// shorten returns at most the first n bytes of a recorded text, escaped.
 func shorten(s string, n int) string { return escape.String(escape.Shorten(s, n)) }
 
-// newRow makes the row of a frame or message.
+// newRow returns the row of a frame or message.
 func newRow(l *view.Row, of *session.Entry) row {
 	p, t := &l.Part, l.Title()
 	r := row{
@@ -131,21 +130,21 @@ func newRow(l *view.Row, of *session.Entry) row {
 	return r
 }
 
-// isMessage reports whether a kind is that of a message, which has a role.
+// isMessage reports whether a kind is a kind of message.
 func isMessage(kind string) bool {
 	k, err := jsonrpc.ParseKind(kind)
 	return err == nil && k != jsonrpc.Batch && k != jsonrpc.Other
 }
 
-// escapeText returns a text as valid UTF-8, escaped.
+// escapeText returns a text as escaped, valid UTF-8.
 func escapeText(s string) string { return escape.String(strings.ToValidUTF8(s, "�")) }
 
-// maxPrevious is how many previous rows are remembered.
+// maxPrevious limits the previous rows that are remembered.
 const maxPrevious = 8192
 
-// previousRows finds the row that a message is compared with. In a call that is the
-// previous message of the same role and direction, such as the progress before a
-// progress; otherwise the previous one with the same method, tool, prompt or resource.
+// previousRows finds the row to compare a message with. Within a call it is the previous message with
+// the same role and direction, such as the preceding progress notification; otherwise the previous one
+// with the same method, tool, prompt or resource.
 type previousRows struct {
 	last bounded.Map[previousKey, rowID]
 }
@@ -157,19 +156,19 @@ type previousKey struct {
 	words string
 }
 
-// note sets the row's Previous, and remembers the row.
+// note sets the row's Previous, and records the row.
 func (p *previousRows) note(r *row, part *session.Part, it *filter.Item) {
 	if r.Role == "" || part.Role == session.RoleInvalid {
 		return
 	}
 	role := part.Role
-	switch role { // those with the same content
+	switch role { // roles with the same content
 	case session.RoleRetry:
 		role = session.RoleRequest
 	case session.RoleInterim, session.RoleLate, session.RoleRepeat:
 		role = session.RoleResponse
 	}
-	// Joined words do not keep the frame in memory.
+	// The joined string does not keep the frame in memory.
 	words := strings.Join([]string{r.Method, it.Tool, it.Prompt, it.URI}, "\x00")
 	r.Previous = p.replace(r.ID, previousKey{role, part.Lane, 0, words})
 	if part.Call == (session.Ref{}) {
@@ -181,7 +180,7 @@ func (p *previousRows) note(r *row, part *session.Part, it *filter.Item) {
 	}
 }
 
-// replace remembers a row under a key, and returns the one before it, 0 for none.
+// replace records a row under a key, and returns the previous one, 0 for none.
 func (p *previousRows) replace(id rowID, key previousKey) rowID {
 	previous, _ := p.last.Get(key)
 	p.last.Put(key, id)

@@ -22,10 +22,10 @@ import (
 // Config configures a [Server].
 type Config struct {
 	Source Source
-	// Token is what the first request of a browser must carry: see [NewToken].
+	// Token is the token that the first request of a browser must carry: see [NewToken].
 	Token string
-	// Dir is the data directory for the commands that the page suggests; "" if they
-	// find it without.
+	// Dir is the data directory for the commands that the page suggests; "" if they find it
+	// without --dir.
 	Dir string
 	// Version is the version of the program, for exported files.
 	Version string
@@ -47,7 +47,7 @@ type Server struct {
 	silence time.Duration // maxSilence, less in tests
 }
 
-// NewServer makes a Server. When ctx ends, the server does.
+// NewServer returns a Server, which ends with ctx.
 func NewServer(ctx context.Context, c Config) *Server {
 	s := &Server{
 		source: c.Source, dir: c.Dir, version: c.Version, guard: newGuard(c.Token, c.Host), ctx: ctx,
@@ -94,11 +94,11 @@ func (s *Server) Serve(l net.Listener) error {
 	srv := &http.Server{
 		Handler: s, ReadHeaderTimeout: patience, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
-		// The client of a connection sees its errors.
+		// Clients see the errors of their connections.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	stop := context.AfterFunc(s.ctx, func() {
-		// The end of ctx has closed the sockets, and files are short.
+		// The sockets were closed when ctx ended, and other responses are short.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if srv.Shutdown(ctx) != nil {
@@ -112,8 +112,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// URL returns the address to open: that of a recording, or of the list if key is "".
-// Addr is the listener's. If session is not 0, the page first shows only that session.
+// URL returns the URL to open: of a recording, or of the list if key is "". addr is the listener's
+// address. If session is not 0, the page initially shows only that session.
 func (s *Server) URL(addr net.Addr, key string, session int) string {
 	host := addr.String()
 	if h, port, err := net.SplitHostPort(host); err == nil {
@@ -150,14 +150,14 @@ func (s *Server) private(h handler) http.HandlerFunc {
 	}
 }
 
-// servePage sends the page, or without access a form for the token.
+// servePage sends the page, or a form for the token if the request has no access.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	if s.guard.admits(r) {
 		s.guard.remember(w)
 		execute(w, http.StatusOK, "index.html", s.dir)
 		return
 	}
-	// The form keeps the other parameters, so that a link leads where it should.
+	// The form keeps the other parameters, so that links still work.
 	q := r.URL.Query()
 	q.Del(tokenParam)
 	execute(w, http.StatusUnauthorized, "locked.html", q)
@@ -186,24 +186,24 @@ type problem struct {
 	// Kind is deleted, unreadable, filter or request.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// From and To are the wrong part of a filter, in UTF-16 code units. Help is how to
+	// From and To delimit the invalid part of a filter, in UTF-16 code units. Help explains how to
 	// correct it.
 	From int    `json:"from,omitempty"`
 	To   int    `json:"to,omitempty"`
 	Help string `json:"help,omitempty"`
 
-	status int // of HTTP
+	status int // HTTP status
 }
 
 // Error implements error.
 func (p *problem) Error() string { return p.Text }
 
-// refuse returns the error for a request that cannot be responded to.
+// refuse returns the error for a request that cannot be served.
 func refuse(status int, err error) error {
 	return &problem{Kind: "request", Text: escape.String(err.Error()), status: status}
 }
 
-// problemOf describes an error of a request, of the source or of the filter.
+// problemOf describes an error from a request, the source or the filter.
 func problemOf(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -227,17 +227,17 @@ func (p *problem) send(w http.ResponseWriter) {
 	_, _ = w.Write(b)
 }
 
-// watchedFor is how long after a request a page counts as open. The list of recordings
+// watchedFor is how long a page counts as open after a request. The list of recordings
 // polls at least every eight seconds; the page of a recording has a socket.
 const watchedFor = 10 * time.Second
 
-// A watch knows whether a page is open.
+// A watch tracks whether a page is open.
 type watch struct {
 	busy atomic.Int64 // open requests and sockets
 	last atomic.Int64 // when one of them last ended, in Unix nanoseconds
 }
 
-// begin notes a request, and returns the function that notes its end.
+// begin records a request, and returns a function that records its end.
 func (w *watch) begin() (end func()) {
 	w.busy.Add(1)
 	return func() {
@@ -251,8 +251,8 @@ func (w *watch) open(now time.Time) bool {
 	return w.busy.Load() > 0 || now.Sub(time.Unix(0, w.last.Load())) < watchedFor
 }
 
-// WaitUnwatched returns when no page has been open for some seconds, or ctx ends. That
-// leaves time to open a URL that has just been printed.
+// WaitUnwatched returns when no page has been open for some seconds, or ctx ends. This leaves time to
+// open a URL that was just printed.
 func (s *Server) WaitUnwatched(ctx context.Context) {
 	s.watch.begin()()
 	tick := time.NewTicker(time.Second)

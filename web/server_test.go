@@ -104,7 +104,7 @@ func TestBytesInPieces(t *testing.T) {
 	for i := range raw {
 		raw[i] = byte(i)
 	}
-	for _, maxRaw := range []int{0, 100} { // whole in memory, or not
+	for _, maxRaw := range []int{0, 100} { // loaded completely, or not
 		m := &memory{key: "x", maxRaw: maxRaw}
 		m.add(tap.ToClient, string(raw))
 		s := newTestServer(t, "", m)
@@ -187,7 +187,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestSpread checks that a latency above all buckets counts in the last one.
+// TestSpread checks that a latency above all buckets is counted in the last one.
 func TestSpread(t *testing.T) {
 	var l session.Latencies
 	for _, d := range []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Hour} {
@@ -229,8 +229,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestAssets checks the files of the page: their types, and that they have no foreign URLs and
-// no sinks that parse markup.
+// TestAssets checks the files of the page: their types, and that they contain no foreign URLs and no sinks
+// that parse markup.
 func TestAssets(t *testing.T) {
 	s := newTestServer(t, "")
 	files, err := os.ReadDir("assets")

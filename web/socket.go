@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// window is how many messages may be unacknowledged.
+	// window limits the unacknowledged messages.
 	window = 8
-	// maxRequest is the size in bytes of the longest message from a page.
+	// maxRequest limits the size in bytes of messages from a page.
 	maxRequest = 64 << 10
-	// patience is how long a page may take to send its first message.
+	// patience limits the time until the first message of a page.
 	patience = 10 * time.Second
-	// maxSilence is how long a page may take to read a message, and to acknowledge one
-	// when the window is full. A page that only slept connects again.
+	// maxSilence limits the time that a page takes to read a message, and to acknowledge one when
+	// the window is full. A page that was only suspended reconnects.
 	maxSilence = time.Minute
 )
 
 // A socket is one connection to a page. Only this file uses the WebSocket library.
 type socket struct {
 	conn    *websocket.Conn
-	credit  chan struct{} // one for each message that may be sent
+	credit  chan struct{} // one element for each message that may be sent
 	gone    chan struct{} // closed when the page is gone
 	silence time.Duration // see maxSilence
 }
 
-// openSocket upgrades a request, whose origin the guard has checked. After an error the
-// request has its response.
+// openSocket upgrades a request, whose origin the guard has checked. If it returns an error, the
+// request has received its response.
 func openSocket(w http.ResponseWriter, r *http.Request, silence time.Duration) (*socket, error) {
 	up := websocket.Upgrader{
 		HandshakeTimeout: patience, ReadBufferSize: 1 << 10, WriteBufferSize: 32 << 10,
@@ -58,8 +58,8 @@ func (s *socket) first(v any) error {
 	return s.conn.SetReadDeadline(time.Time{})
 }
 
-// listen reads acknowledgements, which may be any text, until the page is gone. Further
-// ones than there were messages have no effect.
+// listen reads acknowledgements, which may be any text, until the page is gone. Excess ones have no
+// effect.
 func (s *socket) listen() {
 	defer close(s.gone)
 	for {
@@ -87,18 +87,18 @@ func (s *socket) send(v any) error {
 	case <-s.credit:
 	}
 	b, err := json.Marshal(v)
-	if err != nil { // impossible: strings and numbers only
+	if err != nil { // impossible: v has only strings and numbers
 		panic(err)
 	}
 	_ = s.conn.SetWriteDeadline(time.Now().Add(s.silence))
 	if s.conn.WriteMessage(websocket.TextMessage, b) != nil {
-		s.conn.Close() // which ends listen
+		s.conn.Close() // this ends listen
 		return errGone
 	}
 	return nil
 }
 
-// close closes the connection. A page that is still open connects again.
+// close closes the connection. A page that is still open reconnects.
 func (s *socket) close() {
 	bye := websocket.FormatCloseMessage(websocket.CloseGoingAway, "")
 	_ = s.conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second))

@@ -14,26 +14,24 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Source has the recordings that the viewer shows. Its methods may be called from
-// several goroutines at once.
+// A Source provides the recordings that the viewer shows. Its methods are safe for concurrent use.
 type Source interface {
-	// Recordings describes the recordings, the newest first.
+	// Recordings describes the recordings, newest first.
 	Recordings() ([]Recording, error)
-	// Open opens a recording by its Key. The error is [io/fs.ErrNotExist] if there is
-	// none.
+	// Open opens a recording by its Key. The error is [io/fs.ErrNotExist] if there is no such
+	// recording.
 	Open(key string) (Reader, error)
-	// Compare compares two recordings, or sessions of them. It ends early when ctx
-	// does.
+	// Compare compares two recordings, or sessions of them. It stops early when ctx ends.
 	Compare(ctx context.Context, a, b Side) (*Comparison, error)
 }
 
-// A Recording describes a recording without its frames. Its texts come from the
-// wire and from command lines, as they are.
+// A Recording describes a recording without its frames. Its texts come from the wire and from command
+// lines, unescaped.
 type Recording struct {
 	store.Info
-	// Key names it in the viewer's URLs.
+	// Key identifies the recording in the viewer's URLs.
 	Key string
-	// Arg names it in commands, "" for its ID.
+	// Arg names the recording in commands, or is "" for its ID.
 	Arg string
 }
 
@@ -50,17 +48,16 @@ func (r Reader) Recording() (Recording, error) {
 }
 
 // A FrameReader reads the frames of a recording, such as a [store.Recording], which may still be
-// growing. It holds nothing open between calls.
+// growing. It keeps nothing open between calls.
 type FrameReader interface {
 	recording.Source
-	// Frame returns one frame, with only the beginning of its Raw if that is large.
+	// Frame returns one frame, with Raw truncated if it is large.
 	Frame(seq uint64) (tap.Frame, error)
-	// Follow yields the frames with a number above after until the recording or ctx
-	// has ended.
+	// Follow yields the frames with numbers above after until the recording or ctx ends.
 	Follow(ctx context.Context, after uint64) iter.Seq2[tap.Frame, error]
 }
 
-// recordingJSON is a recording for the page. Its texts are escaped.
+// recordingJSON describes a recording for the page. Its texts are escaped.
 type recordingJSON struct {
 	Key       string             `json:"key"`
 	ID        string             `json:"id"`
@@ -79,7 +76,7 @@ type recordingJSON struct {
 	Requested string             `json:"requested,omitempty"`
 	Dialect   string             `json:"dialect,omitempty"`
 	Probe     bool               `json:"probe,omitempty"`
-	ReplayOf  string             `json:"replay_of,omitempty"` // the id of a recording
+	ReplayOf  string             `json:"replay_of,omitempty"` // the id of the replayed recording
 	Frames    session.LaneCounts `json:"frames"`
 	Errors    uint64             `json:"errors"`
 	Last      uint64             `json:"last"`
@@ -97,7 +94,7 @@ func briefParty(p session.Party) session.Party {
 
 // Limits of a recordingJSON.
 const (
-	maxArgs = 64 // of its command
+	maxArgs = 64 // of the command
 	maxGaps = 100
 )
 
@@ -140,29 +137,29 @@ func (s *Server) serveList(w http.ResponseWriter, _ *http.Request) error {
 	return respond(w, map[string][]*recordingJSON{"recordings": list})
 }
 
-// A Comparison is two recordings side by side, as `mcptap diff` compares them.
+// A Comparison compares two recordings side by side, as `mcptap diff` does.
 type Comparison struct {
-	// Sessions pairs the sessions of both, in order.
+	// Sessions are the paired sessions, in order.
 	Sessions []*report.Sides `json:"sessions"`
-	// Unpaired are the sessions that only one of them has.
+	// Unpaired are the sessions that only one recording has.
 	Unpaired []Unpaired `json:"unpaired"`
 }
 
-// Unpaired is a session without a counterpart.
+// An Unpaired is a session without a counterpart.
 type Unpaired struct {
-	// Side is a or b, the recording that has it.
+	// Side is the recording that has the session, a or b.
 	Side string `json:"side"`
 	Name string `json:"name"`
 }
 
-// A Side is a recording, by its key, and the number of its session, 0 for all.
+// A Side selects a recording by its key, and one of its sessions by number, 0 for all.
 type Side struct {
 	Key     string
 	Session int
 }
 
-// serveCompare compares two recordings. The query has their keys as a and b, and the
-// numbers of their sessions as as and bs.
+// serveCompare compares two recordings. The query has their keys in a and b, and the numbers of their
+// sessions in as and bs.
 func (s *Server) serveCompare(w http.ResponseWriter, r *http.Request) error {
 	var sides [2]Side
 	var recs [2]*recordingJSON

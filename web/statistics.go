@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxSlowest is how many of the slowest and of the unanswered calls are listed.
+	// maxSlowest limits the slowest and the unanswered calls that are listed.
 	maxSlowest = 20
 	maxGroups  = 500
 )
@@ -30,12 +30,12 @@ type statsJSON struct {
 	Histogram  []bucketJSON `json:"histogram"`
 	Read       int64        `json:"read"` // ns from the start
 	Live       bool         `json:"live,omitempty"`
-	// Open is how many calls are not counted because their responses may come after
-	// the part of the recording that a saved page has.
+	// Open is the number of calls that are not counted because their responses may follow the part of
+	// the recording that a saved page has.
 	Open int `json:"open,omitempty"`
 }
 
-// groupJSON sums up the calls of one method, tool or prompt.
+// groupJSON summarizes the calls of one method, tool or prompt.
 type groupJSON struct {
 	Lane       uint8  `json:"lane"`
 	Nested     bool   `json:"nested,omitempty"`
@@ -46,7 +46,7 @@ type groupJSON struct {
 	Errors     uint64 `json:"errors,omitempty"`
 	Cancelled  uint64 `json:"cancelled,omitempty"`
 	Unanswered uint64 `json:"unanswered,omitempty"`
-	Sum        int64  `json:"sum"` // ns, as are those below
+	Sum        int64  `json:"sum"` // ns, as are the following
 	P50        int64  `json:"p50"`
 	P95        int64  `json:"p95"`
 	P99        int64  `json:"p99"`
@@ -66,15 +66,14 @@ type callJSON struct {
 	Took   int64  `json:"took"`
 }
 
-// bucketJSON counts the calls that took less than Below, but not less than the bucket
-// before it.
+// bucketJSON counts the calls that took less than Below, and at least the Below of the previous bucket.
 type bucketJSON struct {
 	Below int64  `json:"below"`
 	Calls uint64 `json:"calls"`
 }
 
-// whole returns a handler that sends what sum returns for a recording, or for the session
-// with the number in the query.
+// whole returns a handler that sends the result of sum for a recording, or for the session whose number
+// is in the query.
 func whole[T any](s *Server, sum func(context.Context, Reader, int) (T, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		reader, err := s.source.Open(r.PathValue("key"))
@@ -110,7 +109,7 @@ func noSession(number, n int) error {
 	return refuse(http.StatusNotFound, fmt.Errorf("no session %d: the recording has %d", number, n))
 }
 
-// measure sums up a recording as it is now: the session with that number, or all for 0.
+// measure summarizes a recording as it is now: the session with a number, or all for 0.
 func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	stats := session.NewStats("", maxSlowest)
 	m := session.NewMeter(stats, number)
@@ -168,8 +167,7 @@ func newCallsJSON(calls []session.StatsCall) []callJSON {
 	return all
 }
 
-// histogram sorts latencies into buckets, two for each power of ten, without the empty
-// ones at both ends.
+// histogram sorts latencies into buckets, two per power of ten, omitting empty ones at both ends.
 func histogram(l *session.Latencies) []bucketJSON {
 	all := []bucketJSON{}
 	var before uint64
@@ -188,8 +186,8 @@ func histogram(l *session.Latencies) []bucketJSON {
 	return all
 }
 
-// spread sorts latencies into given buckets. Those that are longer, as nested calls may
-// be, count in the last one.
+// spread sorts latencies into given buckets. Longer ones, which nested calls may have, are counted in the
+// last bucket.
 func spread(l *session.Latencies, buckets []bucketJSON) (all []uint64) {
 	var before uint64
 	for i, b := range buckets {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxRows is how many rows and updates a message has at most.
+	// maxRows limits the rows and updates in a message.
 	maxRows = 200
-	// progressEvery is the interval of messages about the progress of reading, and
-	// describeEvery that of descriptions of a recording that grows.
+	// progressEvery is the interval of messages about reading progress, and describeEvery that of
+	// descriptions of a growing recording.
 	progressEvery = 200 * time.Millisecond
 	describeEvery = 500 * time.Millisecond
-	// goneEvery is the poll interval for the removal of an ended recording.
+	// goneEvery is the poll interval for the deletion of an ended recording.
 	goneEvery = 2 * time.Second
 )
 
@@ -26,18 +26,18 @@ const (
 type message struct {
 	Rows    []row    `json:"r,omitempty"`
 	Updates []update `json:"u,omitempty"`
-	// Read is the last frame that was read.
+	// Read is the last frame read.
 	Read uint64 `json:"read,omitempty"`
-	// Recording describes the recording, if that has changed.
+	// Recording describes the recording, if it has changed.
 	Recording *recordingJSON `json:"rec,omitempty"`
-	// Idle means that all recorded frames have been sent, Done that no more will come.
+	// Idle means that all recorded frames have been sent, and Done that there will be no more.
 	Idle bool `json:"idle,omitempty"`
 	Done bool `json:"done,omitempty"`
-	// Problem is why no more will come.
+	// Problem is why there will be no more.
 	Problem *problem `json:"problem,omitempty"`
 }
 
-// errGone ends the work for a page that is gone.
+// errGone reports that the page is gone.
 var errGone = errors.New("the page is gone")
 
 // A stream sends one view of a recording to one page.
@@ -45,7 +45,7 @@ type stream struct {
 	socket    *socket
 	reader    Reader
 	gather    *gatherer
-	last      uint64 // the last frame that was read
+	last      uint64 // the last frame read
 	sent      time.Time
 	described time.Time
 	status    store.Status
@@ -56,7 +56,7 @@ type stream struct {
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) error {
 	sock, err := openSocket(w, r, s.silence)
 	if err != nil {
-		return nil // it has a response
+		return nil // the response was sent
 	}
 	var o viewOptions
 	if sock.first(&o) != nil {
@@ -73,7 +73,7 @@ func (s *Server) serveStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil && ctx.Err() == nil {
 		_ = sock.send(message{Problem: problemOf(err), Done: true})
 	}
-	// The page keeps the socket, which shows it that the server is running.
+	// The page keeps the socket open, to see whether the server is running.
 	<-ctx.Done()
 	sock.close()
 	<-sock.gone
@@ -150,7 +150,7 @@ func (st *stream) sweep(ctx context.Context) error {
 	return st.flush(1)
 }
 
-// flush sends rows and updates while there are at least that many.
+// flush sends rows and updates while at least least are pending.
 func (st *stream) flush(least int) error {
 	for st.gather.pending() >= least {
 		rows, updates := st.gather.take(maxRows)
@@ -185,8 +185,8 @@ func (st *stream) describe(m message) error {
 	return st.send(m)
 }
 
-// wait waits for the next frame or the end of the recording. Meanwhile it sends a new
-// description, if the last one is stale.
+// wait waits for the next frame or the end of the recording. Meanwhile it sends a new description if the
+// last one is stale.
 func (st *stream) wait(ctx context.Context) error {
 	if st.stale {
 		soon, cancel := context.WithTimeout(ctx, describeEvery)
@@ -204,8 +204,8 @@ func (st *stream) wait(ctx context.Context) error {
 	return st.describe(message{})
 }
 
-// follow waits for the next frame, and reports whether there is one. An error occurs again
-// when the frame is read.
+// follow waits for the next frame, and reports whether there is one. An error recurs when the frame is
+// read.
 func (st *stream) follow(ctx context.Context) bool {
 	for range st.reader.Follow(ctx, st.last) {
 		return true

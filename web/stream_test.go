@@ -62,7 +62,7 @@ func (v *viewer) read() (m message) {
 	return m
 }
 
-// until reads until a message fits, and returns it and all rows so far.
+// until reads until a message satisfies fits, and returns it and all rows so far.
 func (v *viewer) until(fits func(message) bool) (rows []row, last message) {
 	v.t.Helper()
 	for {
@@ -116,7 +116,7 @@ func TestStreamAfter(t *testing.T) {
 }
 
 // TestSlowPage checks that a page that acknowledges nothing receives no more than the window, and
-// everything once it does.
+// everything once it acknowledges.
 func TestSlowPage(t *testing.T) {
 	n := 100_000
 	if longtest.Sampled(t) {
@@ -129,8 +129,8 @@ func TestSlowPage(t *testing.T) {
 	for range window { // without acknowledging
 		v.read()
 	}
-	// By now the server has read the frames that it sent, and those of one more message.
-	// Another view shows that time has passed.
+	// By now the server has read the frames that it sent, and those of one more message. Another view
+	// shows that enough time has passed.
 	dial(t, s, "x", viewOptions{Filter: "is:error"}).until(func(m message) bool { return m.Done })
 	if n := counting.first.Load(); n > window*maxRows+maxRows {
 		t.Errorf("%d frames were read for a page that acknowledges nothing", n)
@@ -222,11 +222,11 @@ func TestServerEndsItsSockets(t *testing.T) {
 	v := dial(t, s, "x", viewOptions{})
 	v.until(func(m message) bool { return m.Idle })
 	if !s.watch.open(time.Now().Add(time.Hour)) {
-		t.Error("a page is open, but does not count")
+		t.Error("an open page is not counted")
 	}
 	v.conn.Close()
 	s.watch.begin()()
 	if s.watch.open(time.Now().Add(time.Hour)) && s.watch.busy.Load() == 0 {
-		t.Error("no page is open, but one counts")
+		t.Error("a closed page is counted")
 	}
 }

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A Host determines the paths of the files of clients.
+// A Host determines the paths of client configuration files.
 type Host struct {
-	// OS is one of GOOS.
+	// OS is a GOOS value.
 	OS string
-	// Home is the user's home directory, Dir the project's.
+	// Home is the user's home directory, and Dir the project directory.
 	Home, Dir string
 	Env       func(string) string
 }
 
 // A Place is a configuration file of a client. It may not exist.
 type Place struct {
-	// Client is the name for --client, Title the name of the product.
+	// Client is the name for --client, and Title the product name.
 	Client, Title string
 	Path          string
-	// Sections are the paths of the tables with servers. In them * matches every member.
+	// Sections are the paths of the tables with servers. * in them matches every member.
 	Sections [][]string
 }
 
@@ -46,8 +46,7 @@ var (
 	}
 )
 
-// Places returns the configuration files of all clients, those of the user first, then those of
-// the project.
+// Places returns the configuration files of all clients: those of the user, then those of the project.
 func (h Host) Places() []Place {
 	home := func(words ...string) string { return filepath.Join(append([]string{h.Home}, words...)...) }
 	config := h.configDir()
@@ -84,7 +83,7 @@ func (h Host) Places() []Place {
 	})
 }
 
-// Place returns the place with that path. An unknown path may have servers in any section.
+// Place returns the place with a path. An unknown path may have servers in any section.
 func (h Host) Place(path string) Place {
 	for _, p := range h.Places() {
 		if filepath.Clean(p.Path) == filepath.Clean(path) {
@@ -99,7 +98,7 @@ func (h Host) Place(path string) Place {
 	return p
 }
 
-// configDir returns the directory of the settings of programs.
+// configDir returns the system's directory for program settings.
 func (h Host) configDir() string {
 	switch h.OS {
 	case "windows":
@@ -110,7 +109,7 @@ func (h Host) configDir() string {
 	return cmp.Or(h.Env("XDG_CONFIG_HOME"), filepath.Join(h.Home, ".config"))
 }
 
-// zedDir returns the directory of Zed's settings, which is in ~/.config on macOS too.
+// zedDir returns the directory of Zed's settings, which is also in ~/.config on macOS.
 func (h Host) zedDir() string {
 	switch h.OS {
 	case "windows":

@@ -15,7 +15,7 @@ type edit struct {
 	text       string
 }
 
-// Bytes returns the file with its changes.
+// Bytes returns the file with its changes applied.
 func (f *File) Bytes() []byte {
 	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var b strings.Builder
@@ -33,7 +33,7 @@ func (f *File) replace(start, end int, text string) {
 	f.edits = append(f.edits, edit{start, end, text})
 }
 
-// wrapCommand replaces the command by the tap.
+// wrapCommand replaces the command with the tap.
 func (f *File) wrapCommand(e *Entry, t Tap) {
 	word := e.word.value
 	server := f.src[word.start:word.end]
@@ -56,8 +56,8 @@ func (f *File) wrapCommand(e *Entry, t Tap) {
 	}
 }
 
-// newArgs returns the args for an entry without any, and their offset: in JSON after the
-// command, in TOML before it, where no comma or comment follows.
+// newArgs returns the args for an entry without any, and their offset: in JSON after the command, in
+// TOML before it, where no comma or comment follows.
 func (f *File) newArgs(e *Entry, words string) (at int, text string) {
 	switch {
 	case !f.toml:
@@ -68,7 +68,7 @@ func (f *File) newArgs(e *Entry, words string) (at int, text string) {
 	return e.word.key, e.word.prefix + `args=[` + words + `]` + f.lineEnd(e.word.key)
 }
 
-// lineEnd returns the end of the line at an offset.
+// lineEnd returns the line ending at an offset.
 func (f *File) lineEnd(at int) string {
 	if end := strings.IndexByte(f.src[at:], '\n'); end > 0 && f.src[at+end-1] == '\r' {
 		return "\r\n"
@@ -102,7 +102,7 @@ func (f *File) ownArgs(e *Entry) (start, end int, ok bool) {
 	for _, a := range e.args.elems {
 		words = append(words, f.src[a.start:a.end])
 	}
-	// The text that newArgs would write, and its offset.
+	// The text that newArgs would have written, and its offset.
 	_, text := f.newArgs(e, strings.Join(words, ","))
 	start = e.word.value.end
 	if f.toml {
@@ -114,7 +114,7 @@ func (f *File) ownArgs(e *Entry) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// urlMark comes before the original URL in the fragment of a wrapped one.
+// urlMark precedes the original URL in the fragment of a wrapped one.
 const urlMark = "#mcptap:"
 
 // readURL reads the URL.
@@ -135,7 +135,7 @@ func (e *Entry) Origin() string {
 	return origin
 }
 
-// splitURL cuts a URL after its host. It refuses a host with variables in it.
+// splitURL splits a URL after its host. It refuses a host with variables in it.
 func splitURL(s string) (origin, rest string, err error) {
 	scheme := strings.Index(s, "://")
 	if scheme < 0 {
@@ -167,7 +167,7 @@ func quotes(spelled string) int {
 	return 1
 }
 
-// wrapURL replaces the origin by the tap. It keeps the spelling of the URL.
+// wrapURL replaces the origin with the tap's. It keeps the spelling of the URL.
 func (f *File) wrapURL(e *Entry, listen string) error {
 	if listen == "" {
 		return fmt.Errorf("%s has a URL, but no address for the tap was given", quote(e.Name))
@@ -198,9 +198,9 @@ func (f *File) unwrapURL(e *Entry) error {
 	return nil
 }
 
-// Diff returns the lines that change, before and after, or "".
+// Diff returns the changed lines, before and after, or "".
 func (f *File) Diff() string {
-	now := string(f.Bytes()) // which sorts the edits
+	now := string(f.Bytes()) // this sorts the edits
 	var b strings.Builder
 	shift := 0
 	for i := 0; i < len(f.edits); {
@@ -219,7 +219,7 @@ func (f *File) Diff() string {
 	return b.String()
 }
 
-// lines extends a range to whole lines, without the end of the last one.
+// lines extends a range to whole lines, without the last line ending.
 func (f *File) lines(start, end int) (from, to int) {
 	from = strings.LastIndexByte(f.src[:start], '\n') + 1
 	if n := strings.IndexByte(f.src[end:], '\n'); n >= 0 {

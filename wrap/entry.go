@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Kind is how a client reaches the server of an entry.
+// A Kind is the way in which a client reaches the server of an entry.
 type Kind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	Stdio Kind = iota
 	// URL entries have the URL of a server on HTTP.
 	URL
-	// Other entries have neither: an extension of the client provides the server.
+	// Other entries have neither: a client extension provides the server.
 	Other
 )
 
@@ -23,8 +23,8 @@ func (k Kind) String() string { return [...]string{"stdio", "url", "other"}[k] }
 
 // An Entry is a server in a configuration file.
 type Entry struct {
-	// Name is the server's name, Section the path of its table, such as
-	// mcpServers, joined by slashes.
+	// Name is the server's name, and Section the path of its table, joined by slashes, such as
+	// mcpServers.
 	Name, Section string
 	Kind          Kind
 	// Wrapped reports whether the entry uses the tap.
@@ -32,16 +32,15 @@ type Entry struct {
 	// Command and URL are those of the server, without the tap.
 	Command []string
 	URL     string
-	// Tap is the URL that the client uses instead of URL, or the program that
-	// runs Command.
+	// Tap is the URL that the client uses instead of URL, or the program that runs Command.
 	Tap string
 	// Problem is why the entry can be neither wrapped nor unwrapped.
 	Problem string
 
-	// of is the table with the command or the URL, word its member with that.
+	// of is the table with the command or the URL, and word the member that holds it.
 	of   *node
 	word *member
-	// args is the list of arguments; the first skip of them are those of the tap.
+	// args is the list of arguments; the first skip of them belong to the tap.
 	args *node
 	skip int
 }
@@ -55,7 +54,7 @@ type File struct {
 	edits   []edit
 }
 
-// parse reads the file of a place, and finds its entries.
+// parse parses the file of a place, and finds its entries.
 func parse(src []byte, p Place) (*File, error) {
 	f := &File{place: p, src: string(src), toml: isTOML(p.Path)}
 	read := parseJSON
@@ -75,10 +74,10 @@ func parse(src []byte, p Place) (*File, error) {
 	return f, nil
 }
 
-// Entries returns the servers in the order of the file.
+// Entries returns the servers in file order.
 func (f *File) Entries() []Entry { return f.entries }
 
-// collect finds the entries below a table.
+// collect finds the entries under a table.
 func (f *File) collect(n *node, section, before []string) {
 	if n == nil || n.kind != table {
 		return
@@ -100,8 +99,8 @@ func (f *File) collect(n *node, section, before []string) {
 	}
 }
 
-// urlNames are the members with the URL of a server: Windsurf has serverUrl, and Gemini CLI
-// httpUrl for Streamable HTTP and url for HTTP+SSE.
+// urlNames are the members with the URL of a server: Windsurf uses serverUrl; Gemini CLI uses httpUrl for
+// Streamable HTTP and url for HTTP+SSE.
 var urlNames = []string{"url", "serverUrl", "httpUrl"}
 
 func newEntry(name, section string, n *node) Entry {
@@ -155,7 +154,7 @@ func (e *Entry) readCommand() {
 	e.Problem = "it runs mcptap without -- before the server's command"
 }
 
-// isTap reports whether a command is `mcptap stdio`, whatever the path.
+// isTap reports whether a command is `mcptap stdio`, with any path.
 func isTap(command []string) bool {
 	program := strings.ToLower(command[0][strings.LastIndexAny(command[0], `/\`)+1:])
 	if strings.TrimSuffix(program, ".exe") != "mcptap" {
@@ -171,15 +170,15 @@ func isTap(command []string) bool {
 
 // A Tap is the tap that Wrap adds.
 type Tap struct {
-	// Program is the path of mcptap, Flags the flags after stdio.
+	// Program is the path of mcptap, and Flags are the flags after stdio.
 	Program string
 	Flags   []string
 	// Listen is the address of the `mcptap http` that URL entries will use, or "".
 	Listen string
 }
 
-// Wrap puts the tap into entry i, and reports whether that changes the file: a wrapped entry
-// stays as it is.
+// Wrap adds the tap to entry i, and reports whether that changes the file: a wrapped entry is not
+// changed.
 func (f *File) Wrap(i int, t Tap) (bool, error) {
 	e := &f.entries[i]
 	switch {
@@ -194,7 +193,7 @@ func (f *File) Wrap(i int, t Tap) (bool, error) {
 	return true, nil
 }
 
-// Unwrap takes the tap out of entry i, and reports whether that changes the file.
+// Unwrap removes the tap from entry i, and reports whether that changes the file.
 func (f *File) Unwrap(i int) (bool, error) {
 	e := &f.entries[i]
 	switch {

@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 )
 
-// backupExt is the suffix of a backup, which is next to the file.
+// backupExt is the suffix of a backup, which is next to the original file.
 const backupExt = ".mcptap-backup"
 
-// maxSize is the largest size of a configuration file, in bytes.
+// maxSize limits the size of a configuration file, in bytes.
 const maxSize = 64 << 20
 
-// errChanged reports that another program wrote the file in the meantime.
+// errChanged reports that another program modified the file after it was read.
 var errChanged = errors.New("the file has changed in the meantime")
 
-// read returns a file.
+// read returns the content of a regular file of limited size.
 func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -32,8 +32,8 @@ func read(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// replaceFile atomically replaces the content was of a file by now. It keeps the mode, and replaces
-// the target of a link. If the content is not was, it returns errChanged.
+// replaceFile atomically replaces the content of a file, which must be was, with now. It keeps the mode,
+// and replaces the target of a link. If the content is not was, it returns errChanged.
 func replaceFile(path string, was, now []byte) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func replaceFile(path string, was, now []byte) error {
 	return put(real, now, info.Mode().Perm())
 }
 
-// put writes a file under another name and renames it when it is on the disk.
+// put writes a file under another name syncs it, and renames it.
 func put(path string, data []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".mcptap-*")
 	if err != nil {
@@ -70,7 +70,7 @@ func put(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// writeBackup writes the content was of a file to its backup, with the mode of the file, and
+// writeBackup writes was, the original content of a file, to its backup, with the mode of the file. It
 // returns the path of the backup.
 func writeBackup(path string, was []byte) (string, error) {
 	info, err := os.Stat(path)
@@ -80,7 +80,7 @@ func writeBackup(path string, was []byte) (string, error) {
 	return path + backupExt, put(path+backupExt, was, info.Mode().Perm())
 }
 
-// dropBackup removes the backup of a file if its content is now, that of the file.
+// dropBackup removes the backup of a file if its content equals now, that of the file.
 func dropBackup(path string, now []byte) error {
 	was, err := read(path + backupExt)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(was, now) {
@@ -105,9 +105,9 @@ func Load(p Place) (*File, error) {
 	return f, nil
 }
 
-// Apply writes the changes of a file of [Load]. Before changes that wrap, it writes a backup
-// without the tap and returns its path. After changes that unwrap, it removes the backup if that
-// equals the file.
+// Apply writes the changes of a file that [Load] returned. Before changes that wrap, it writes a backup
+// without the tap and returns its path. After changes that unwrap, it removes the backup if it equals
+// the file.
 func (f *File) Apply(unwrap bool) (backup string, err error) {
 	path, was, now := f.place.Path, []byte(f.src), f.Bytes()
 	if _, err := parse(now, f.place); err != nil {
@@ -129,8 +129,7 @@ func (f *File) Apply(unwrap bool) (backup string, err error) {
 	return backup, replaceFile(path, was, now)
 }
 
-// without returns a file without the tap. Entries that cannot be unwrapped stay as
-// they are.
+// without returns a file without the tap. Entries that cannot be unwrapped are not changed.
 func without(src []byte, p Place) ([]byte, error) {
 	f, err := parse(src, p)
 	if err != nil {

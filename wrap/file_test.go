@@ -34,7 +34,7 @@ func TestReplace(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
-	// Another program was first.
+	// Another program modified the file first.
 	if err := replaceFile(path, []byte("was"), []byte("lost")); !errors.Is(err, errChanged) {
 		t.Error(err)
 	}
@@ -43,18 +43,18 @@ func TestReplace(t *testing.T) {
 		t.Error(err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, ".*")); len(names) > 0 {
-		t.Errorf("left behind: %v", names)
+		t.Errorf("left: %v", names)
 	}
 }
 
-// TestReplaceFollowsLinks checks that a link to the file stays.
+// TestReplaceFollowsLinks checks that a link to the file is kept.
 func TestReplaceFollowsLinks(t *testing.T) {
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "dotfiles", "c.json"), filepath.Join(dir, "home", "c.json")
 	write(t, real, "was", 0o600)
 	write(t, filepath.Join(dir, "home", "x"), "", 0o600)
 	if err := os.Symlink(real, link); err != nil {
-		t.Skipf("SKIPPED: no links: %v", err)
+		t.Skipf("SKIPPED: cannot create links: %v", err)
 	}
 	backup, err := writeBackup(link, []byte("was"))
 	if err != nil || backup != link+backupExt {
@@ -70,10 +70,10 @@ func TestReplaceFollowsLinks(t *testing.T) {
 	reads(t, backup, "was")
 }
 
-// TestNoPlaceForTheNewFile checks that the file stays after a failed write.
+// TestNoPlaceForTheNewFile checks that the file is kept after a failed write.
 func TestNoPlaceForTheNewFile(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, strings.Repeat("n", 250)) // with a suffix it is too long for a name
+	path := filepath.Join(dir, strings.Repeat("n", 250)) // with a suffix the name is too long
 	write(t, path, "was", 0o600)
 	if err := replaceFile(path, []byte("was"), []byte("now")); err == nil {
 		t.Error("no error")
@@ -169,7 +169,7 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	n := 0
-	for _, p := range h.Places() { // in the home directory both are one file
+	for _, p := range h.Places() { // in the home directory both are the same file
 		if p.Path == filepath.Join("/h", ".gemini", "settings.json") {
 			n++
 		}

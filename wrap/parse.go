@@ -13,7 +13,7 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// maxDepth is how deep values may be nested. The parsers are recursive.
+// maxDepth limits the nesting of values. The parsers are recursive.
 const maxDepth = 200
 
 var errTooDeep = errors.New("nested too deep")
@@ -22,7 +22,7 @@ var errTooDeep = errors.New("nested too deep")
 type nodeKind uint8
 
 const (
-	scalar nodeKind = iota // anything but the others
+	scalar nodeKind = iota // any other value
 	text
 	list
 	table
@@ -31,13 +31,13 @@ const (
 // A node is a value of a configuration file.
 type node struct {
 	kind nodeKind
-	// start and end are its offsets in the file, with quotes and brackets. In TOML, tables
+	// start and end are its offsets in the file, including quotes and brackets. In TOML, tables
 	// without braces, and lists and tables in a list, have none.
 	start, end int
-	text       string // of a text, without quotes and escapes
+	text       string // of a string, without quotes and escapes
 	elems      []*node
 	members    []member
-	last       map[string]int // the last member of a name
+	last       map[string]int // the last member with a name
 }
 
 // A member is a named value of a table.
@@ -48,7 +48,7 @@ type member struct {
 	// its last word.
 	key    int
 	prefix string
-	// line reports whether it is on a line of its own, without a comma (TOML).
+	// line reports whether it is on its own line, without a comma (TOML).
 	line bool
 }
 
@@ -61,7 +61,7 @@ func (n *node) add(m member) {
 	n.members = append(n.members, m)
 }
 
-// get returns the last member of that name, which clients use, or nil.
+// get returns the last member with a name, which clients use, or nil.
 func (n *node) get(name string) *member {
 	if i, ok := n.last[name]; ok {
 		return &n.members[i]
@@ -91,14 +91,14 @@ func parseJSON(src string) (*node, error) {
 	if err != nil {
 		message := strings.TrimPrefix(err.Error(), "hujson: ")
 		if position, _, ok := strings.Cut(message, "invalid literal: "); ok {
-			message = position + "invalid literal" // without the text, which may be a secret
+			message = position + "invalid literal" // without the text, which may be secret
 		}
 		return nil, errors.New(message)
 	}
 	return newNode(&v, len(src)-len(b)), nil
 }
 
-// plain blanks the comments of JSON, in place, and bounds its depth.
+// plain blanks the comments in JSON, in place, and checks its depth.
 func plain(b []byte) ([]byte, error) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -145,7 +145,7 @@ func plain(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// newNode converts a value that begins at an offset of the file.
+// newNode converts a value that begins at offset base of the file.
 func newNode(v *hujson.Value, base int) *node {
 	n := &node{start: base + v.StartOffset, end: base + v.EndOffset}
 	switch x := v.Value.(type) {
@@ -168,13 +168,13 @@ func newNode(v *hujson.Value, base int) *node {
 	return n
 }
 
-// A tomlParser collects what the parser of go-toml returns into one table.
+// A tomlParser collects the output of go-toml's parser in one table.
 type tomlParser struct {
 	unstable.Parser
-	base int // of the parser's first byte in the file
+	base int // file offset of the parser's first byte
 }
 
-// parseTOML returns the table of a file.
+// parseTOML parses a file as one table.
 func parseTOML(src string) (*node, error) {
 	b := []byte(strings.TrimPrefix(src, byteOrderMark))
 	p := tomlParser{base: len(src) - len(b)}
@@ -188,7 +188,7 @@ func parseTOML(src string) (*node, error) {
 			err = p.pair(current, e, 0)
 		case unstable.Table:
 			current, err = p.descend(root, keys(e))
-		case unstable.ArrayTable: // its name refers to the last one
+		case unstable.ArrayTable: // its name refers to the last table
 			path := keys(e)
 			last := len(path) - 1
 			var parent *node
@@ -224,7 +224,7 @@ func keys(e *unstable.Node) (path []*unstable.Node) {
 	return path
 }
 
-// descend returns a table below another, and adds missing ones.
+// descend returns a table under another, creating missing ones.
 func (p *tomlParser) descend(n *node, path []*unstable.Node) (*node, error) {
 	if len(path) > maxDepth {
 		return nil, errTooDeep
@@ -244,7 +244,7 @@ func (p *tomlParser) descend(n *node, path []*unstable.Node) (*node, error) {
 	return n, nil
 }
 
-// pair adds key = value to a table. At depth 0 it has a line of its own.
+// pair adds key = value to a table. At depth 0 it has its own line.
 func (p *tomlParser) pair(into *node, e *unstable.Node, depth int) error {
 	path := keys(e)
 	last := len(path) - 1
@@ -255,7 +255,7 @@ func (p *tomlParser) pair(into *node, e *unstable.Node, depth int) error {
 	if into, err = p.descend(into, path[:last]); err != nil {
 		return err
 	}
-	// Lists and tables have no offsets: their text is that after the =.
+	// Lists and tables have no offsets: their text is what follows the =.
 	raw, begin := p.Raw(e.Raw), int(path[0].Raw.Offset)
 	name := int(path[last].Raw.Offset) - begin
 	equals := name + int(path[last].Raw.Length)
@@ -305,6 +305,6 @@ func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string has an encoding
+	_ = enc.Encode(s) // a string can always be encoded
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
 }

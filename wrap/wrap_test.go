@@ -63,10 +63,10 @@ func fixtures(t *testing.T) map[string]*txtar.Archive {
 
 func TestClientsFiles(t *testing.T) {
 	spellings := map[string]func(string) string{
-		"as it is":    func(s string) string { return s },
-		"CRLF":        func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
-		"BOM":         func(s string) string { return byteOrderMark + s },
-		"no last end": func(s string) string { return strings.TrimSuffix(s, "\n") },
+		"as it is":         func(s string) string { return s },
+		"CRLF":             func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
+		"BOM":              func(s string) string { return byteOrderMark + s },
+		"no final newline": func(s string) string { return strings.TrimSuffix(s, "\n") },
 	}
 	for name, a := range fixtures(t) {
 		p, ok := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
@@ -95,7 +95,7 @@ func TestClientsFiles(t *testing.T) {
 	}
 }
 
-// TestOneEntryAtATime wraps each entry alone: the others stay as they are.
+// TestOneEntryAtATime wraps each entry alone: the others are unchanged.
 func TestOneEntryAtATime(t *testing.T) {
 	for name, a := range fixtures(t) {
 		p := testPlaces[strings.TrimSpace(string(a.Files[0].Data))]
@@ -185,7 +185,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestEqualNames checks that the last of two equal names counts, as for clients.
+// TestEqualNames checks that the last of two equal names is used, as clients do.
 func TestEqualNames(t *testing.T) {
 	f, err := parse([]byte(`{"mcpServers":{"a":{"command":"old"}},"mcpServers":{"a":{"command":"x","command":"y"},"a":{"command":"z"}}}`), testPlace(false, mcpServers))
 	if err != nil || len(f.Entries()) != 1 || f.Entries()[0].Command[0] != "z" {
@@ -276,7 +276,7 @@ func FuzzWrap(f *testing.F) {
 			if e.Wrapped || e.Problem != "" {
 				return
 			}
-			_, _ = file.Wrap(i, testTap) // one that cannot be wrapped stays
+			_, _ = file.Wrap(i, testTap) // entries that cannot be wrapped are unchanged
 		}
 		back, err := without(file.Bytes(), p)
 		if err != nil || string(back) != string(src) {

@@ -19,24 +19,24 @@ import (
 	"github.com/mcptap/mcptap/web"
 )
 
-// Ext is the extension of a bundle, SummaryExt that of a summary alone.
+// Ext is the extension of a bundle, and SummaryExt of a summary alone.
 const (
 	Ext        = ".zip"
 	SummaryExt = ".md"
 )
 
-// Options say what becomes of a recording.
+// Options control what is written.
 type Options struct {
-	Out     string         // the file: a bundle, or a summary alone if it has that extension
-	Keep    bool           // the secrets
-	Redact  redact.Options // without Keep
+	Out     string         // the output file: a bundle, or only the summary if it has SummaryExt
+	Keep    bool           // keep secrets
+	Redact  redact.Options // ignored with Keep
 	Version string         // of the program
 	Now     func() time.Time
 	Say     func(string) // reports warnings
 }
 
-// Write makes the bundle, or the summary alone. Of the recording, arg is the name that a person
-// typed, and session the number of the selected session, 0 for all. It returns what was replaced.
+// Write writes the bundle, or the summary alone. arg is the name of the recording as the user typed
+// it, and session the number of the selected session, 0 for all. It returns what was replaced.
 func (o *Options) Write(ctx context.Context, src recording.Source, arg string, session int) ([]redact.Finding, error) {
 	info, err := src.Info()
 	if err != nil {
@@ -58,8 +58,8 @@ func (o *Options) Write(ctx context.Context, src recording.Source, arg string, s
 	return found, nil
 }
 
-// copy makes the recording for the bundle. A file that needs no change and has no writer
-// is copied byte for byte, so frames of any size need no memory.
+// copy makes the recording for the bundle. A file that needs no change and has no writer is copied
+// byte for byte, so frames of any size need no memory.
 func (o *Options) copy(ctx context.Context, src recording.Source, to string, still bool) ([]redact.Finding, error) {
 	rec, whole := src.(*store.Recording)
 	switch {
@@ -80,8 +80,8 @@ func (o *Options) copy(ctx context.Context, src recording.Source, to string, sti
 	return nil, recording.Copy(ctx, to, info.Header, src, nil)
 }
 
-// write writes the bundle or the summary. The content is from the copy; the status is
-// that of the original, as is the id if there is no copy.
+// write writes the bundle or the summary. The content comes from the copy; the status, and the id if
+// nothing was copied, come from the original.
 func (o *Options) write(ctx context.Context, copied string, was store.Info, found []redact.Finding) error {
 	rec, err := store.Open(copied)
 	if err != nil {
@@ -117,8 +117,8 @@ func (o *Options) write(ctx context.Context, copied string, was store.Info, foun
 	return recording.WriteFile(o.Out, func(w io.Writer) error { return bundle.Pack(w, o.Now(), parts) })
 }
 
-// A packed recording is the copy under its name in the bundle, with the status of the
-// original: the copy of a live recording is cut.
+// A packed recording is the copy under its name in the bundle, with the status of the original,
+// because the copy of a live recording looks cut off.
 type packed struct {
 	*store.Recording
 	was store.Status

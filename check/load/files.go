@@ -46,7 +46,7 @@ func RuleIDs() (ids []string) {
 	return ids
 }
 
-// HintRules is the advice for an unknown rule.
+// HintRules is the hint for an unknown rule.
 const HintRules = "`mcptap check --explain RULE` prints a rule, and the shell completes their names"
 
 func unknownRule(flag, name string, ids []string) error {
@@ -57,7 +57,7 @@ func unknownRule(flag, name string, ids []string) error {
 	return hint.With(fmt.Errorf("%s: no rule %s", flag, term.Quote(name)), advice)
 }
 
-// readSmall reads a regular file that is not large: a pipe could block, and a device be endless.
+// readSmall reads a small regular file: reading a pipe could block, and a device could be endless.
 func readSmall(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -71,7 +71,7 @@ func readSmall(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// maxSmall is how large a lock, a baseline or a file of settings may be.
+// maxSmall is the maximum size of a lock, a baseline or a settings file.
 const maxSmall = 64 << 20
 
 // ReadLock reads a lock.
@@ -91,8 +91,8 @@ func read[T any](name string, parse func(data []byte) (T, error)) (v T, err erro
 	return v, err
 }
 
-// FrameLines returns the lines of a text on which its frames begin. Without them, findings
-// point to the first line.
+// FrameLines returns the line of a text on which each frame begins. A finding whose frame is
+// not among them refers to line 1.
 func FrameLines(name string) map[uint64]int {
 	f, err := os.Open(name)
 	if err != nil {
@@ -122,8 +122,8 @@ func FrameLines(name string) map[uint64]int {
 	}
 }
 
-// NearPath returns the path of a file with slashes, relative to the working directory if it is
-// below that: build servers know files by such paths.
+// NearPath returns the path of a file with slashes, relative to the working directory if the
+// file is below it: build servers identify files by such paths.
 func NearPath(file string) string {
 	if dir, err := os.Getwd(); err == nil && filepath.IsAbs(file) {
 		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
@@ -133,7 +133,7 @@ func NearPath(file string) string {
 	return filepath.ToSlash(file)
 }
 
-// WithoutFindings returns an error for a filter by findings where only `mcptap show` has them.
+// WithoutFindings returns an error if a filter uses findings, which only `mcptap show` supports.
 func WithoutFindings(f *filter.Filter) error {
 	if !f.Needs().Has(filter.NeedFindings) {
 		return nil

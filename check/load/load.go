@@ -1,4 +1,4 @@
-// Package load reads what package check works with: recordings, which it also searches with
+// Package load loads what package check works with: recordings, to which it also applies
 // filters, locks, baselines and settings.
 package load
 
@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A Gate is a filter that something, or nothing, must match.
+// A Gate is a filter that must match something, or nothing.
 type Gate struct {
 	checkreport.Gate
 	Filter *filter.Filter
@@ -31,7 +31,7 @@ func (g *Gate) begin(number int, survey *session.Survey) {
 	g.Frames, g.Calls, g.First = 0, 0, 0
 }
 
-// count counts the items of one of the listings that match.
+// count counts the matching items of one of the listings.
 func (g *Gate) count(items []view.Item, calls bool) {
 	for _, it := range items {
 		row := it.Row
@@ -65,15 +65,15 @@ func eachFrame(ctx context.Context, rec *store.Recording, last uint64, f func(*t
 	return nil
 }
 
-// Judge judges a recording, or one session of it, by rules. It returns the open calls, with which
-// the report of the checker ends, and counts what the gates match.
+// Judge judges a recording, or one session of it, by rules, and counts the matches of the gates.
+// It returns the open calls, for the report of the checker.
 func Judge(ctx context.Context, file *recording.File, rules []*check.Rule, gates []*Gate) (*check.Checker, []*session.Call, error) {
 	info, err := file.Info()
 	if err != nil {
 		return nil, nil, err
 	}
 	var survey *session.Survey
-	if len(gates) > 0 || file.Session > 0 { // a first pass finds the sessions and what becomes of requests
+	if len(gates) > 0 || file.Session > 0 { // a first pass finds the sessions and the outcomes of requests
 		survey = session.NewSurvey(true)
 		if err := eachFrame(ctx, file.Recording, info.Frames, survey.Add); err != nil {
 			return nil, nil, err
@@ -107,10 +107,10 @@ func Judge(ctx context.Context, file *recording.File, rules []*check.Rule, gates
 	return checker, tracker.Open(), nil
 }
 
-// maxViolations is how many frames with a violation a filter knows.
+// maxViolations limits the violating frames that a filter knows.
 const maxViolations = 1 << 20
 
-// Findings returns the rules that frames of a recording violate, up to a frame.
+// Findings returns the rules that each frame of a recording violates, up to frame last.
 func Findings(ctx context.Context, rec *store.Recording, last uint64) (map[uint64][]string, error) {
 	found := map[uint64][]string{}
 	checker := check.New(check.Rules())

@@ -20,18 +20,18 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-// SettingsFile is the name of the file with settings of `check`, beside the lock or, without
-// one, in the current directory.
+// SettingsFile is the name of the settings file of `check`, in the directory of the lock or,
+// without one, in the current directory.
 const SettingsFile = ".mcptap.yaml"
 
-// checkSettings are the flags of `check` that the file may set. Those with true name files,
-// relative to it.
+// checkSettings are the flags of `check` that the file may set. The value is true for those
+// that name files, relative to the settings file.
 var checkSettings = map[string]bool{
 	"rule": false, "no-rule": false, "expect": false, "forbid": false, "fail-on": false, "locked": false, "lock": true, "baseline": true,
 }
 
-// Settings sets the flags that the file of settings has and the command line does not. The file
-// is in the directory of the lock, "" for none.
+// Settings sets the flags that the settings file has and the command line does not. The file is
+// in the directory of the lock, or in the current directory if lock is "".
 func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
 	dir := filepath.Dir(lock) // "." without one
 	name := filepath.Join(dir, SettingsFile)
@@ -43,8 +43,8 @@ func Settings(flags *pflag.FlagSet, lock string, say func(string)) error {
 	if err == nil {
 		d := yaml.NewDecoder(bytes.NewReader(data))
 		if err = d.Decode(&file); err == nil && d.Decode(new(any)) != io.EOF {
-			err = errors.New("more follows after the settings")
-		} else if err == io.EOF { // it is empty
+			err = errors.New("data after the settings")
+		} else if err == io.EOF { // an empty file
 			err = nil
 		}
 	}

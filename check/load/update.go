@@ -24,8 +24,8 @@ func write(name string, v interface{ Encode() ([]byte, error) }) error {
 	return recording.WriteFile(name, func(w io.Writer) error { _, err := w.Write(data); return err })
 }
 
-// NewLock returns what the server of a checked recording offers, and warns of definitions that
-// are not pinned.
+// NewLock returns what the server of a checked recording offers, and warns about definitions
+// that are not pinned.
 func NewLock(c *check.Checker, say func(string)) (*check.Lock, error) {
 	if c.Cut() {
 		return nil, errors.New("the server offers too many or too large definitions to be pinned")
@@ -33,7 +33,7 @@ func NewLock(c *check.Checker, say func(string)) (*check.Lock, error) {
 	n := 0
 	c.Several(func(thing string, versions int, frames []uint64) {
 		if n++; n <= maxSeveral {
-			say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): the last is pinned", versions, thing, report.Frames(frames)))
+			say(fmt.Sprintf("warning: the server offers %d versions of %s (%s): only the last is pinned", versions, thing, report.Frames(frames)))
 		}
 	})
 	if n > maxSeveral {
@@ -42,14 +42,14 @@ func NewLock(c *check.Checker, say func(string)) (*check.Lock, error) {
 	return c.Pin(), nil
 }
 
-// maxChanges is how many changes of a lock are printed.
+// maxChanges limits the changes of a lock that are printed.
 const maxChanges = 20
 
-// maxSeveral is how many names with several definitions are listed.
+// maxSeveral limits the names with several definitions that are listed.
 const maxSeveral = 5
 
-// UpdateLock writes what the server of a checked recording offers to a file, which must be a lock
-// if it exists. What was pinned and the recording does not have is kept.
+// UpdateLock writes what the server of a checked recording offers to a file, which must be a
+// lock if it exists. It keeps pinned definitions that the recording does not have.
 func UpdateLock(name string, c *check.Checker, say func(string)) error {
 	lock, err := NewLock(c, say)
 	if err != nil {
@@ -63,7 +63,7 @@ func UpdateLock(name string, c *check.Checker, say func(string)) error {
 		return err
 	default:
 		if kept := lock.Keep(old); len(kept) > 0 {
-			say(fmt.Sprintf("%s keeps what was pinned of %s and the recording does not have", name, strings.Join(kept, ", ")))
+			say(fmt.Sprintf("%s keeps the pinned parts of %s that the recording does not have", name, strings.Join(kept, ", ")))
 		}
 	}
 	if err := WriteLock(name, lock); err != nil {

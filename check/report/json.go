@@ -22,7 +22,7 @@ type checklistJSON struct {
 
 // A findingJSON is a finding in `check --json`.
 type findingJSON struct {
-	lineJSON          // finding, or found while the recording is followed
+	lineJSON          // finding, or found while following
 	Rule     string   `json:"rule"`
 	Class    string   `json:"class"`
 	Subject  string   `json:"subject,omitempty"`
@@ -43,7 +43,7 @@ func newFindingJSON(kind, name string, f *check.Finding) findingJSON {
 	}
 }
 
-// FoundJSON prints a finding of a recording that is followed.
+// FoundJSON prints a finding of a recording that is being followed.
 func FoundJSON(w io.Writer, name string, f *check.Finding) error {
 	return term.WriteJSON(w, newFindingJSON("found", name, f))
 }
@@ -62,8 +62,8 @@ type judgementJSON struct {
 type gateJSON struct {
 	lineJSON        // expect or forbid
 	Filter   string `json:"filter"`
-	Calls    uint64 `json:"calls"`  // that match
-	Frames   uint64 `json:"frames"` // that match
+	Calls    uint64 `json:"calls"`  // number of matches
+	Frames   uint64 `json:"frames"` // number of matches
 	First    uint64 `json:"first,omitempty"`
 	Failed   bool   `json:"failed"`
 }
@@ -74,7 +74,7 @@ type errorJSON struct {
 	Error    string `json:"error"`
 }
 
-// An acceptedJSON counts the findings that the baseline has, in `check --json`.
+// An acceptedJSON counts the findings in the baseline, in `check --json`.
 type acceptedJSON struct {
 	lineJSON     // accepted
 	Findings int `json:"findings"`
@@ -123,7 +123,7 @@ func JSON(w io.Writer, r *Recording) error {
 	return nil
 }
 
-// ErrorJSON prints that a recording could not be read.
+// ErrorJSON reports a recording that could not be read.
 func ErrorJSON(w io.Writer, name, text string) error {
 	return term.WriteJSON(w, errorJSON{lineJSON{1, "error", name}, text})
 }

@@ -1,5 +1,5 @@
-// Package report writes the results of a check: for a person, for programs (JSON), for build
-// servers (SARIF, JUnit, annotations of GitHub Actions) and for pages (Markdown). It is pure.
+// Package report writes the results of a check: as text, as JSON, for build servers (SARIF,
+// JUnit, annotations of GitHub Actions) and as Markdown. It is pure.
 package report
 
 import (
@@ -15,31 +15,31 @@ import (
 
 // A Recording is a recording that was checked.
 type Recording struct {
-	// Name is its label, Arg the argument that named it, and File its path, with slashes; "" if
-	// it is not a file.
+	// Name is the label, Arg the argument that named the recording, and File its path, with
+	// slashes; "" if it is not a file.
 	Name, Arg, File string
-	// Lines are the lines of frames in File, nil if it is not a text.
+	// Lines are the lines of frames in File, nil if it is not text.
 	Lines map[uint64]int
 	*check.Report
-	// Gates are the outcomes of the filters that must or must not match.
+	// Gates are the outcomes of the --expect and --forbid filters.
 	Gates []Gate
-	// Accepted is how many findings are left out because a baseline has them.
+	// Accepted is the number of findings left out because a baseline lists them.
 	Accepted int
-	// Checklist has the topics of the specification, and which of them were seen.
+	// Checklist lists the topics of the specification, and which of them were seen.
 	Checklist []check.ChecklistItem
 	// Error is why the recording could not be read, "" if it could. Report is then empty.
 	Error string
 }
 
-// A Gate is a filter that something, or nothing, must match.
+// A Gate is a filter that must match something, or nothing.
 type Gate struct {
 	Query  string
 	Forbid bool // nothing must match
-	// Calls and Frames count what matches, and First is the first frame.
+	// Calls and Frames count the matches, and First is the first matching frame.
 	Calls, Frames, First uint64
 }
 
-// Failed reports whether something matches that must not, or nothing that must.
+// Failed reports whether a forbidden filter matches, or an expected one does not.
 func (g *Gate) Failed() bool { return (g.Frames+g.Calls > 0) == g.Forbid }
 
 // Text describes the outcome of a gate, escaped.
@@ -61,23 +61,22 @@ func (g *Gate) Text() string {
 	return escape.String(fmt.Sprintf("%s %s '%s': %s", mark, flag, g.Query, what))
 }
 
-// A Format writes the results of recordings. A finding whose class is failOn or worse is a
-// failure; failOn is 0 if none is.
+// A Format writes the results of recordings. Findings of class failOn or worse are failures;
+// failOn is 0 if none are.
 type Format func(w io.Writer, all []Recording, failOn check.Class) error
 
-// Formats are the formats by their names.
+// Formats are the formats by name.
 var Formats = map[string]Format{"sarif": SARIF, "junit": JUnit, "markdown": Markdown, "github": GitHub}
 
-// maxRows is the maximum number of findings in a page or in annotations. Services refuse larger
-// ones.
+// maxRows limits the findings on a page and in annotations. Services refuse larger ones.
 const maxRows = 1000
 
-// accepted counts the findings that the baseline has.
+// accepted counts the findings in the baseline.
 func (r *Recording) accepted() string {
 	return term.Plural(r.Accepted, "finding is", "findings are") + " in the baseline"
 }
 
-// rows returns the first findings, which are the worst, and how many are left out.
+// rows returns the first findings, which are the worst, and the number of those left out.
 func (r *Recording) rows() (rows []*check.Finding, left int) {
 	n := min(len(r.Findings), maxRows)
 	return r.Findings[:n], len(r.Findings) - n
@@ -86,8 +85,8 @@ func (r *Recording) rows() (rows []*check.Finding, left int) {
 // fails reports whether a finding is a failure.
 func fails(f *check.Finding, failOn check.Class) bool { return failOn != 0 && f.Class >= failOn }
 
-// words describes a finding in one line, escaped for a terminal: the fault, and then what is
-// required.
+// words describes a finding in one line, escaped for a terminal: the fault, then the
+// requirement.
 func words(f *check.Finding) string {
 	return escape.String(fmt.Sprintf("%s. %s", f.Fault(), f.Rule.Text))
 }
@@ -101,7 +100,7 @@ func frames(f *check.Finding) string {
 	return text
 }
 
-// JUnit writes each rule that was judged as a test case.
+// JUnit writes a test case for each rule that was judged.
 func JUnit(w io.Writer, all []Recording, failOn check.Class) error {
 	var suites []junit.Suite
 	for _, r := range all {
@@ -192,8 +191,8 @@ func Markdown(w io.Writer, all []Recording, failOn check.Class) error {
 	return err
 }
 
-// GitHub writes commands of GitHub Actions, which show each finding as an annotation, an error
-// if it is a failure.
+// GitHub writes GitHub Actions commands, which show each finding as an annotation: an error if
+// it is a failure.
 func GitHub(w io.Writer, all []Recording, failOn check.Class) error {
 	var b strings.Builder
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")

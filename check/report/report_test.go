@@ -46,7 +46,7 @@ func write(t *testing.T, f Format, all []Recording) string {
 	return b.String()
 }
 
-// In each format a finding begins with the fault, and the requirement follows.
+// In each format a finding begins with the fault, followed by the requirement.
 func TestFaultFirst(t *testing.T) {
 	all := sample(1)
 	f := all[0].Findings[0]
@@ -59,7 +59,7 @@ func TestFaultFirst(t *testing.T) {
 	}
 }
 
-// The summary has the reasons of one or two rules that could not be judged.
+// The summary gives the reasons if one or two rules could not be judged.
 func TestSummaryReasons(t *testing.T) {
 	r := sample(0)[0].Report
 	for _, test := range []struct{ add, want string }{

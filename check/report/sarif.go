@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// maxSARIF is the maximum number of results: code scanning services show no more.
+// maxSARIF limits the results: code scanning services show no more.
 const maxSARIF = 5000
 
 type object = map[string]any
@@ -110,8 +110,8 @@ func level(c check.Class) string {
 	return "note"
 }
 
-// location returns where a finding is: a line of the text that was checked, or else the frame
-// of a recording.
+// location returns where a finding is: a line of the checked text, or else the frame of a
+// recording.
 func (r *Recording) location(f *check.Finding) object {
 	frame := uint64(0)
 	if len(f.Frames) > 0 {

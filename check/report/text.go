@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Text prints the findings of a recording for a person.
+// Text prints the findings of a recording.
 func Text(l *term.Printer, r *Recording) error {
 	width := l.TextWidth(100)
 	name := r.Name
@@ -54,7 +54,7 @@ func Text(l *term.Printer, r *Recording) error {
 	return l.Err
 }
 
-// Rule prints a rule for a person.
+// Rule prints a rule.
 func Rule(l *term.Printer, r *check.Rule) error {
 	l.Printf("%s  %s\n\n", r.ID, r.ClassText())
 	for _, text := range []string{r.Text, "Fix: " + r.Fix} {
@@ -69,7 +69,7 @@ func Rule(l *term.Printer, r *check.Rule) error {
 // Styles are the styles of the classes.
 var Styles = map[check.Class]term.Style{check.ClientBreaking: term.BoldRed, check.Must: term.BoldRed, check.Should: term.BoldCyan, check.Observation: term.Dim}
 
-// printRule prints what a rule requires, and the advice.
+// printRule prints the requirement of a rule and the fix.
 func printRule(l *term.Printer, r *check.Rule, width int) {
 	text := r.Text
 	if r.Side != "both" {
@@ -79,7 +79,8 @@ func printRule(l *term.Printer, r *check.Rule, width int) {
 	printFolded(l, fmt.Sprintf("    %-9s fix: ", ""), r.Fix, width)
 }
 
-// printFolded prints a text in lines of a width, the first after a lead and the others below it.
+// printFolded prints a text wrapped to a width, the first line after lead and the others
+// aligned with it.
 func printFolded(l *term.Printer, lead, text string, width int) {
 	columns := utf8.RuneCountInString(lead)
 	for _, line := range term.Fold(text, max(width-columns, 20)) {
@@ -125,8 +126,8 @@ func printChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 	}
 }
 
-// maxUnjudged is how many rules that could not be judged are named, and maxReasons of how many
-// the first reasons are printed.
+// maxUnjudged limits the rules that could not be judged that are named, and maxReasons those
+// of which the first reasons are printed.
 const (
 	maxUnjudged = 4
 	maxReasons  = 2

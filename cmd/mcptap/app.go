@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// An app holds everything a command may use from outside: streams, environment, clock.
+// An app holds what a command uses of its surroundings: streams, environment, clock.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -35,7 +35,7 @@ type app struct {
 	ctx  context.Context
 	temp []string
 
-	// noted are the arguments that noteLabel has reported.
+	// noted lists the arguments that noteLabel has reported.
 	noted []string
 
 	// The persistent flags.
@@ -50,7 +50,7 @@ const heapGoal = 640 << 20
 
 // The exit codes.
 const (
-	exitNo          = 1   // a negative answer
+	exitNegative    = 1   // a negative result
 	exitFailure     = 2   // usage or run-time error
 	exitTap         = 125 // mcptap stdio itself failed, before it started the server
 	exitNotFound    = 127 // mcptap stdio did not find the server's command
@@ -64,7 +64,7 @@ type exitCode int
 
 func (exitCode) Error() string { return "exit" }
 
-// A coded error sets the exit code of the process.
+// A coded error carries the exit code of the process.
 type coded struct {
 	error
 	code int
@@ -72,7 +72,7 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// hintFor returns the advice of an error, or "".
+// hintFor returns the hint for an error, or "".
 func hintFor(err error) string {
 	var wrong *text.Error
 	switch advice := hint.Of(err); {
@@ -110,17 +110,17 @@ func messages(err error) (all []string) {
 	return []string{strings.ReplaceAll(err.Error(), "\n", "; ")}
 }
 
-// hintFor prints the advice of an error, if any.
+// hintFor prints the hint for an error, if any.
 func (a *app) hintFor(err error) {
 	if hint := hintFor(err); hint != "" {
 		a.say("hint: " + hint)
 	}
 }
 
-// version is set by the linker in a release: -ldflags "-X main.version=1.2.3".
+// version is set by the linker for releases: -ldflags "-X main.version=1.2.3".
 var version string
 
-// programVersion is the release, or what the build knows of the source.
+// programVersion returns the release, or else what the build information records.
 func programVersion() string {
 	if version != "" {
 		return version
@@ -151,8 +151,8 @@ func programVersion() string {
 // Ctrl-C below timeout(1) and other wrappers arrives twice: from the terminal and from the wrapper.
 func afterEcho(fn func()) { time.AfterFunc(250*time.Millisecond, fn) }
 
-// endSignals returns the signals that end a server, besides Ctrl-C. Below nohup there is no
-// hangup.
+// endSignals returns the signals that end a server, in addition to Ctrl-C. Under nohup,
+// SIGHUP is ignored.
 func endSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{syscall.SIGTERM}

@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/internal/settings"
 )
 
-// startReaders starts the processes that read a recording while it is made: the viewer,
-// and the sender of traces. It returns at once.
+// startReaders starts the processes that read a recording while it is written: the viewer
+// and the trace sender. It returns immediately.
 func (a *app) startReaders(web string, traces *otlpOptions, path string) {
 	if web != "" {
 		a.openViewer(web, path)
@@ -26,7 +26,7 @@ func (a *app) startReaders(web string, traces *otlpOptions, path string) {
 }
 
 // openViewer starts the viewer on a recording, which may not exist yet, and prints its
-// URL on stderr. It returns at once. The viewer exits when the tap has exited and no
+// URL on stderr. It returns immediately. The viewer exits when the tap has exited and no
 // page is open.
 func (a *app) openViewer(listen, path string) {
 	go func() {
@@ -39,12 +39,12 @@ func (a *app) openViewer(listen, path string) {
 	}()
 }
 
-// otlpOptions holds the destination of the spans of a tap.
+// otlpOptions says where a tap sends its spans.
 type otlpOptions struct {
 	url     string
 	headers []string
 
-	to     *url.URL // nil for nowhere
+	to     *url.URL // nil if unset
 	header http.Header
 }
 
@@ -78,8 +78,8 @@ func (o *otlpOptions) check() error {
 	return err
 }
 
-// sendTraces starts the process that sends the calls of a recording, which may not
-// exist yet. It returns at once. The first problem is reported on stderr.
+// sendTraces starts the process that sends the calls of a recording, which may not exist
+// yet. It returns immediately, and reports the first problem on stderr.
 func (a *app) sendTraces(o *otlpOptions, path string) {
 	go func() {
 		if err := beside.SendTraces(o.to, o.header, path, a.say); err != nil {

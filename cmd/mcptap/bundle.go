@@ -22,7 +22,7 @@ const bundleLong = `Writes one zip file to attach to a bug report, with
                      missing responses, the end of stderr
   page.html          a self-contained page that shows the recording
   recording.mcptap   the recording, to show, mock, replay and diff
-  README.txt         what the others are
+  README.txt         describes the other files
 
 All of them are made from a copy without secrets (see mcptap redact); what was replaced
 is printed. No rule finds every secret: read what you send. A FILE with the extension

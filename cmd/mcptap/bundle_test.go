@@ -19,7 +19,7 @@ import (
 
 const planted = "plantedSecret4711"
 
-// secretRecording has a secret in each place that the parts of a bundle show.
+// secretRecording has a secret in each place that parts of a bundle show.
 func secretRecording(t *testing.T) string {
 	t.Helper()
 	var frames []tap.Frame
@@ -50,7 +50,7 @@ func TestBundleHasNoSecrets(t *testing.T) {
 			t.Fatalf("exit %d", code)
 		}
 		if strings.Contains(stdout.String(), planted) {
-			t.Errorf("it is printed: %s", stdout)
+			t.Errorf("the secret is printed: %s", stdout)
 		}
 		z, err := zip.OpenReader(out)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestBundleHasNoSecrets(t *testing.T) {
 			if bytes.Contains(b, []byte(planted)) != (tt.kept && f.Name != bundle.Readme && f.Name != bundle.Page) && f.Name != bundle.Page {
 				t.Errorf("%s, secrets kept %v:\n%s", f.Name, tt.kept, b)
 			}
-			// In the page, frames are base64, so that a value stands in one of three ways.
+			// In the page, frames are base64, so a value can be encoded in three ways.
 			for shift := range 3 {
 				coded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat(" ", shift) + planted))
 				coded = coded[4 : len(coded)-4]
@@ -97,7 +97,7 @@ func unpacked(t *testing.T, f *zip.File) []byte {
 	return b
 }
 
-// exported is a recording as text, behind its bytes as they are.
+// exported returns a recording as text, followed by its bytes.
 func exported(t *testing.T, b []byte) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), bundle.Recording)
@@ -111,8 +111,8 @@ func exported(t *testing.T, b []byte) []byte {
 	return append(bytes.Clone(b), stdout.Bytes()...)
 }
 
-// However a recording ended, it is packed, opened again, and holds the same frames;
-// one that cannot be read is not a bundle.
+// However a recording ended, it is packed and opened again with the same frames. One that cannot be read
+// is not packed.
 func TestBundleOfOddRecordings(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile(record(t, manyFrames(3000)))
@@ -140,20 +140,20 @@ func TestBundleOfOddRecordings(t *testing.T) {
 		for _, args := range [][]string{{}, {"--keep-secrets"}} {
 			dir := t.TempDir()
 			out := filepath.Join(dir, "bug.zip")
-			a, said := testApp(nil)
+			a, output := testApp(nil)
 			code := a.run(append([]string{"bundle", tt.path, "-o", out}, args...))
 			if tt.damaged {
-				if _, err := os.Stat(out); code != exitFailure || err == nil || !strings.Contains(said.String(), "--salvage") || strings.Contains(said.String(), "mcptap-bundle-") {
-					t.Errorf("%s %q: exit %d, %s", tt.name, args, code, said)
+				if _, err := os.Stat(out); code != exitFailure || err == nil || !strings.Contains(output.String(), "--salvage") || strings.Contains(output.String(), "mcptap-bundle-") {
+					t.Errorf("%s %q: exit %d, %s", tt.name, args, code, output)
 				}
 				continue
 			}
 			if code != 0 {
-				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
+				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, output)
 			}
-			a, said = testApp(nil)
+			a, output = testApp(nil)
 			if code := a.run([]string{"import", out, "--dir", dir}); code != 0 {
-				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, said)
+				t.Fatalf("%s %q: exit %d, %s", tt.name, args, code, output)
 			}
 			back := only(t, dir)
 			if n := len(framesOf(t, back)); n != tt.frames {
@@ -166,7 +166,7 @@ func TestBundleOfOddRecordings(t *testing.T) {
 	}
 }
 
-// cutRecording is one whose tap was killed after three frames.
+// cutRecording returns a recording whose tap was killed after three frames.
 func cutRecording(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cut"+store.Ext)
@@ -176,7 +176,7 @@ func cutRecording(t *testing.T) string {
 	}
 	for i, f := range manyFrames(3) {
 		if f.Seq = uint64(i + 1); w.Add(f) != nil {
-			t.Fatal("a frame is refused")
+			t.Fatal("a frame was refused")
 		}
 	}
 	if err := w.Close(store.End{Cut: true}); err != nil {
@@ -185,7 +185,7 @@ func cutRecording(t *testing.T) string {
 	return path
 }
 
-// manyFrames are calls and their answers, none of which holds a secret.
+// manyFrames returns calls and their responses, without secrets.
 func manyFrames(n int) (all []tap.Frame) {
 	for i := range n {
 		f := tap.Frame{Lane: tap.ToServer, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"}}`+"\n", i/2)}
@@ -197,8 +197,7 @@ func manyFrames(n int) (all []tap.Frame) {
 	return all
 }
 
-// What is in a bundle is not believed to be a recording, nor to be the one that
-// has its id.
+// The recording in a bundle is not trusted to be one, nor to be the one with its id.
 func TestOpenHostileRecordings(t *testing.T) {
 	t.Parallel()
 	pack := func(b []byte) string {
@@ -241,7 +240,7 @@ func TestOpenHostileRecordings(t *testing.T) {
 	sameID(t, recording, pack, open)
 }
 
-// sameID opens a recording twice, and another one of the same id.
+// sameID opens a recording twice, and another one with the same id.
 func sameID(t *testing.T, recording []byte, pack func([]byte) string, open func(dir, file string, args ...string) (int, string, string)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -255,7 +254,7 @@ func sameID(t *testing.T, recording []byte, pack func([]byte) string, open func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	big := bytes.Repeat([]byte("x"), 1<<20) // which the recording holds compressed
+	big := bytes.Repeat([]byte("x"), 1<<20) // compressed in the recording
 	if err := w.Add(tap.Frame{Seq: 1, Lane: tap.ToServer, Raw: big, Size: int64(len(big))}); err != nil {
 		t.Fatal(err)
 	}

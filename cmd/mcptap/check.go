@@ -58,7 +58,7 @@ type checkOptions struct {
 	explain        []string
 	lock, baseline string
 	locked         bool
-	// updateLock and updateBaseline write the files instead of comparing.
+	// updateLock and updateBaseline write the files instead of comparing with them.
 	updateLock, updateBaseline bool
 
 	filters []*load.Gate
@@ -67,8 +67,8 @@ type checkOptions struct {
 	known   *check.Baseline // nil without --baseline
 	last    *check.Checker  // of the last recording
 	path    string          // of the last recording
-	// checklist is that of the last recording, and accepted how many of its findings the
-	// baseline has.
+	// checklist is the checklist of the last recording, and accepted the number of its
+	// findings that the baseline lists.
 	checklist []check.ChecklistItem
 	accepted  int
 }
@@ -275,7 +275,7 @@ func (o *checkOptions) addGate(a *app, query string, forbid bool) error {
 	return nil
 }
 
-// check checks one recording, or one session of it.
+// check checks a recording, or one session of it.
 func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name string, _ *check.Report, err error) {
 	file, err := a.open(ctx, arg)
 	if err != nil {
@@ -325,17 +325,17 @@ type checkRun struct {
 	*checkOptions
 	a *app
 	w *bufio.Writer
-	// failOn is the class to fail on, 0 for none, and failed reports that something fails.
+	// failOn is the class to fail on, 0 for none; failed reports whether something failed.
 	failOn check.Class
 	failed bool
-	// unread has the errors of recordings that could not be read. unjudged has the names of
+	// unread holds the errors of recordings that could not be read, unjudged the names of
 	// recordings for which no rule could be judged.
 	unread   []error
 	unjudged []string
 	reports  []*check.Report         // before the baseline was applied
 	all      []checkreport.Recording // for a format of package report
-	// seen are the entries of the baseline that were found, rules those that were judged, by
-	// their ids.
+	// seen holds the baseline entries that were found, rules the ids of the rules that were
+	// judged.
 	seen  map[check.Known]bool
 	rules map[string]bool
 }
@@ -376,7 +376,7 @@ func (r *checkRun) add(i int, arg, name string, found *check.Report) error {
 	return nil
 }
 
-// addUnread adds a recording that could not be read. Say reports that the error is also printed.
+// addUnread adds a recording that could not be read. If say is set, it also prints the error.
 func (r *checkRun) addUnread(arg string, err error, say bool) error {
 	r.unread = append(r.unread, err)
 	text := strings.Join(messages(err), "; ")
@@ -390,7 +390,7 @@ func (r *checkRun) addUnread(arg string, err error, say bool) error {
 	return nil
 }
 
-// finish prints what is about all recordings, and writes the lock and the baseline.
+// finish prints what concerns all recordings, and writes the lock and the baseline.
 func (r *checkRun) finish() error {
 	if write := checkreport.Formats[r.format]; write != nil {
 		if err := errors.Join(write(r.w, r.all, r.failOn), r.stepSummary(r.a, r.all, r.failOn)); err != nil {
@@ -419,8 +419,8 @@ func (r *checkRun) finish() error {
 	return err
 }
 
-// outcome returns the error or the exit code of the command. Given is the number of recordings
-// on the command line.
+// outcome returns the error or the exit code of the command. given is the number of
+// recordings on the command line.
 func (r *checkRun) outcome(given int) error {
 	switch {
 	case len(r.unread) == 1 && given == 1:
@@ -428,7 +428,7 @@ func (r *checkRun) outcome(given int) error {
 	case len(r.unread) > 0:
 		return exitCode(exitFailure)
 	case r.failed:
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	case len(r.unjudged) > 0:
 		advice := "record a session with messages of a client and a server"
 		if len(r.only)+len(r.without) > 0 {
@@ -451,11 +451,11 @@ func (o *checkOptions) recording(arg, name string, found *check.Report) checkrep
 	if o.format == "text" || o.format == "json" {
 		return r
 	}
-	file, _, _ := strings.Cut(arg, "#") // the other formats point to lines of a file
+	file, _, _ := strings.Cut(arg, "#") // the other formats refer to lines of a file
 	if recording.IsText(file) {
 		r.Lines = load.FrameLines(file)
 	} else if _, err := os.Stat(file); err != nil {
-		file = o.path // that of @last, or of a label
+		file = o.path // arg is @last or a label
 	}
 	r.File = load.NearPath(file)
 	return r
@@ -474,7 +474,7 @@ func (o *checkOptions) stepSummary(a *app, all []checkreport.Recording, failOn c
 	return errors.Join(checkreport.Markdown(f, all, failOn), f.Close())
 }
 
-// follow prints each finding of a live recording when it is found, until the recording has
+// follow prints each finding of a live recording as it is found, until the recording has
 // ended or ctx is done. It returns the name of the file.
 func (o *checkOptions) follow(ctx context.Context, a *app, arg string) (string, error) {
 	if arg == "@live" {

@@ -28,7 +28,7 @@ func TestCheckFollow(t *testing.T) {
 			pw.Close()
 		}()
 		if interrupted {
-			time.Sleep(50 * time.Millisecond) // it waits for a recording
+			time.Sleep(50 * time.Millisecond) // so that it waits for a recording
 		}
 		w := newWriter(dir, 0)
 		w.put(tap.ToServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/list","jsonrpc":"2.0"}`+"\n")
@@ -39,7 +39,7 @@ func TestCheckFollow(t *testing.T) {
 		w.put(tap.ToServer, `{"jsonrpc":"2.0","id":7%d,"method":5}`+"\n")
 		for lines.Scan() && !strings.Contains(lines.Text(), "  #2  ") {
 		}
-		want := exitNo
+		want := exitNegative
 		if interrupted {
 			want = exitInterrupted
 			interrupt()

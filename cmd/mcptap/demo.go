@@ -28,7 +28,7 @@ const demoLong = `Records two sessions between a built-in client and a built-in 
 handshake of 2025-11-25 and one in 2026-07-28, and lists their frames. It takes a few
 seconds and needs no network.`
 
-// demoRows is the number of rows of each recording that the demo shows.
+// demoRows is the number of rows that the demo shows of each recording.
 const demoRows = 9
 
 func newDemo(a *app) *cobra.Command {
@@ -51,7 +51,7 @@ func newDemo(a *app) *cobra.Command {
 	return cmd
 }
 
-// A demoSession is one of the two.
+// A demoSession is one of the two sessions of the demo.
 type demoSession struct{ revision, about string }
 
 var demoSessions = []demoSession{
@@ -102,10 +102,10 @@ func runDemo(ctx context.Context, a *app) error {
 	return l.Err
 }
 
-// A demoResult is what the last lines refer to.
+// A demoResult is what the closing suggestions refer to.
 type demoResult struct {
 	id   string
-	call uint64 // the number of a frame worth a look
+	call uint64 // the number of the frame to suggest
 }
 
 // demoShow prints the totals of a recording and its first rows.
@@ -172,7 +172,7 @@ func newestNamed(dir, label string, began time.Time) (store.Info, error) {
 // invocation returns the command that starts this program.
 func invocation(self, typed string) string {
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
-		return "go run ./cmd/mcptap" // self is gone when it ends
+		return "go run ./cmd/mcptap" // self is deleted when it exits
 	}
 	if found, err := exec.LookPath("mcptap"); err == nil {
 		a, errA := os.Stat(found)

@@ -9,8 +9,7 @@ import (
 	"github.com/mcptap/mcptap/demo"
 )
 
-// demoProgram returns a path at which this test is the program: testscript tells it
-// by its name.
+// demoProgram returns a path under which this test binary is mcptap: testscript goes by the name.
 func demoProgram(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -20,7 +19,7 @@ func demoProgram(t *testing.T) string {
 	mcptap := filepath.Join(t.TempDir(), "mcptap")
 	switch err := os.Symlink(self, mcptap); {
 	case err != nil && runtime.GOOS == "windows":
-		t.Skip("SKIPPED: links need a right that this user lacks: ", err)
+		t.Skip("SKIPPED: this user may not create links: ", err)
 	case err != nil:
 		t.Fatal(err)
 	}

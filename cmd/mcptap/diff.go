@@ -23,7 +23,7 @@ import (
 	"github.com/mcptap/mcptap/recording"
 )
 
-const diffLong = `Compares two sessions call by call. A and B are recordings or exports; of two
+const diffLong = `Compares two sessions call by call. A and B are recordings or exports; for two
 directories, recordings with equal labels are compared.
 
 Calls are paired by what they ask for. Ids, tokens, white space, and the order of
@@ -149,7 +149,7 @@ func (o *diffOptions) check() (opt diff.Options, set diffreport.Set, err error) 
 	return opt, set, err
 }
 
-// diffHeap is heapGoal for comparisons.
+// diffHeap is heapGoal for diffs.
 const diffHeap = 360 << 20
 
 func (o *diffOptions) run(ctx context.Context, a *app, first, second string) error {
@@ -193,12 +193,12 @@ func (o *diffOptions) run(ctx context.Context, a *app, first, second string) err
 		return exitCode(exitFailure)
 	}
 	if set.Failed() {
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return nil
 }
 
-// warn names what --ignore was given in vain.
+// warn reports the --ignore rules that matched nothing.
 func (o *diffOptions) warn(a *app, opt *diff.Options) {
 	for i, rule := range opt.Ignore {
 		if !rule.Matched() {
@@ -207,7 +207,7 @@ func (o *diffOptions) warn(a *app, opt *diff.Options) {
 	}
 }
 
-// write writes the report where it is wanted, after the head, nil for none.
+// write writes the report to its destination, after head unless that is nil.
 func (o *diffOptions) write(a *app, set *diffreport.Set, head func(*term.Printer) error) error {
 	to := func(l *term.Printer) error {
 		out := bufio.NewWriter(l.W)

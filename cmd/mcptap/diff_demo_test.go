@@ -8,8 +8,8 @@ import (
 	"github.com/mcptap/mcptap/demo"
 )
 
-// TestDiffDemo: the demo's two sessions do the same in both eras, so that whatever
-// differs is expected by the revision, whichever comes first.
+// TestDiffDemo checks that the demo's two sessions do the same in both eras: all differences are
+// expected from the revision, whichever session comes first.
 func TestDiffDemo(t *testing.T) {
 	t.Parallel()
 	mcptap := demoProgram(t)
@@ -23,7 +23,7 @@ func TestDiffDemo(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 		var exit *exec.ExitError
-		if out, err := exec.Command(mcptap, append(args, "--fail-on", "expected")...).CombinedOutput(); !errors.As(err, &exit) || exit.ExitCode() != exitNo {
+		if out, err := exec.Command(mcptap, append(args, "--fail-on", "expected")...).CombinedOutput(); !errors.As(err, &exit) || exit.ExitCode() != exitNegative {
 			t.Errorf("nothing differs: %v\n%s", err, out)
 		}
 	}

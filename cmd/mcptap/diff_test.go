@@ -12,7 +12,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-// weatherDiff compares the two transcripts that the formats are tested with.
+// weatherDiff compares the two transcripts used to test the formats.
 func weatherDiff(t *testing.T) *diffreport.Set {
 	t.Helper()
 	set := &diffreport.Set{Fails: true, FailOn: diff.Behaviour, Unpaired: []diffreport.Unpaired{{Second: true, Name: "new\x1b[2J"}}}

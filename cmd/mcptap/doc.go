@@ -6,10 +6,10 @@
 // it on an [app]. The app holds the streams, the environment and the clock, so that tests
 // can replace them.
 //
-// stdout carries the result of a command, or the protocol (stdio). Everything else goes
-// to stderr. On success mcptap is silent there, because hosts show a server's stderr to
-// people.
+// stdout carries the result of a command, or the protocol (stdio). Everything else goes to
+// stderr. On success mcptap writes nothing there, because hosts show a server's stderr
+// to users.
 //
-// Recordings hold untrusted text. It must pass through escape before it reaches a
-// terminal, in a row, a header or an error text.
+// Recordings hold untrusted text. It must pass through package escape before it is printed
+// on a terminal, in a row, a header or an error.
 package main

@@ -36,7 +36,7 @@ func (o *doctorOptions) run(a *app) error {
 	w := bufio.NewWriter(a.stdout)
 	ok, err := m.Print(a.printer(w), o.json)
 	if err = errors.Join(err, w.Flush()); err == nil && !ok {
-		err = exitCode(exitNo)
+		err = exitCode(exitNegative)
 	}
 	return err
 }

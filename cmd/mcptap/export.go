@@ -91,7 +91,7 @@ func (o *exportOptions) run(ctx context.Context, a *app, arg string) error {
 	return err
 }
 
-// write writes a recording to the output. An error reports how far it got.
+// write writes a recording to the output. The error reports how far it got.
 func (o *exportOptions) write(ctx context.Context, a *app, format string, src recording.Source) error {
 	to := func(w io.Writer) error { return recording.Export(ctx, w, format, src, programVersion()) }
 	var err error
@@ -134,7 +134,7 @@ func exportFormat(format, file string) (string, error) {
 	if format == "" {
 		ext := strings.ToLower(filepath.Ext(file))
 		if ext == store.Ext {
-			ext = "" // which WriteFile refuses
+			ext = "" // WriteFile refuses it
 		}
 		format, ok := exportExts[ext]
 		if !ok {

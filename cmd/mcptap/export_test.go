@@ -13,8 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// damagedRecording has six frames, of which the fourth is large and cannot be
-// read.
+// damagedRecording has six frames. The fourth is large and cannot be read.
 func damagedRecording(t *testing.T, large string) string {
 	t.Helper()
 	var frames []tap.Frame
@@ -26,7 +25,7 @@ func damagedRecording(t *testing.T, large string) string {
 		frames = append(frames, tap.Frame{Lane: tap.ToServer, Raw: []byte(raw)})
 	}
 	path := record(t, frames)
-	breakSegment(t, path, func(kind byte, part uint64) bool { return kind == 1 && part%16 == 1 }) // behind what Frames loads
+	breakSegment(t, path, func(kind byte, part uint64) bool { return kind == 1 && part%16 == 1 }) // after what Frames loads
 	return path
 }
 
@@ -40,8 +39,7 @@ func noise(letters string) string {
 	return string(b)
 }
 
-// An export that meets damage ends with a whole frame, and says which and how to
-// go on.
+// An export that meets damage ends with a complete frame, and reports which one and how to continue.
 func TestExportOfADamagedRecording(t *testing.T) {
 	for name, large := range map[string]string{
 		"text":   noise("0123456789abcdef"),
@@ -57,7 +55,7 @@ func TestExportOfADamagedRecording(t *testing.T) {
 			}
 			out := stdout.String()
 			if !strings.HasSuffix(out, "\n") || !strings.Contains(out, "m3") || strings.Contains(out, "seq\":4") || strings.Contains(out, "-- 0004") {
-				t.Errorf("%s: it does not end with frame 3: %q", name, out[max(0, len(out)-200):])
+				t.Errorf("%s: the output does not end with frame 3: %q", name, out[max(0, len(out)-200):])
 			}
 			if format == "ndjson" {
 				for line := range strings.Lines(out) {
@@ -73,7 +71,7 @@ func TestExportOfADamagedRecording(t *testing.T) {
 			}
 		}
 
-		// One frame: nothing rather than half of it.
+		// A single frame: nothing is written rather than half of it.
 		var stderr bytes.Buffer
 		a, stdout := testApp(nil)
 		a.stderr = &stderr
@@ -83,7 +81,7 @@ func TestExportOfADamagedRecording(t *testing.T) {
 	}
 }
 
-// To a file, nothing is left.
+// With -o, no file is left.
 func TestExportOfADamagedRecordingToAFile(t *testing.T) {
 	path := damagedRecording(t, noise("0123456789abcdef"))
 	file := filepath.Join(t.TempDir(), "out.ndjson")

@@ -22,9 +22,8 @@ import (
 	"github.com/mcptap/mcptap/web/source"
 )
 
-// recordings imports the recordings of the repository: stdio in all revisions, Streamable
-// HTTP with sessions and without, streams that are resumed, HTTP+SSE, WebSocket, several
-// clients at once.
+// recordings imports the recordings of the repository: stdio in all revisions, Streamable HTTP with and
+// without sessions, resumed streams, HTTP+SSE, WebSocket, several concurrent clients.
 func recordings(t *testing.T, each func(t *testing.T, path string)) {
 	t.Helper()
 	n := 0
@@ -67,7 +66,7 @@ func printed(t *testing.T, args ...string) (lines []map[string]any) {
 	return lines
 }
 
-// figures are what commands say of a recording, or of one of its sessions.
+// figures are the numbers that commands report for a recording, or for one of its sessions.
 type figures struct {
 	frames, errors, calls, failed, cancelled, unanswered int
 }
@@ -81,7 +80,7 @@ func ofType(lines []map[string]any, kind string) (found []map[string]any) {
 	return slices.DeleteFunc(slices.Clone(lines), func(j map[string]any) bool { return j["type"] != kind })
 }
 
-// figuresOf returns what show and stats say, and complains where they disagree.
+// figuresOf returns the numbers that show and stats report, and fails if they disagree.
 func figuresOf(t *testing.T, rec string) (f figures) {
 	t.Helper()
 	list, calls, stats := printed(t, "show", rec), printed(t, "show", rec, "--calls"), printed(t, "stats", rec)
@@ -97,13 +96,13 @@ func figuresOf(t *testing.T, rec string) (f figures) {
 		case "error", "tool_error":
 			f.failed++
 		case "cancelled", "cancelled_late":
-			if j["method"] != "subscriptions/listen" { // whose end is a cancellation
+			if j["method"] != "subscriptions/listen" { // cancelling them is normal
 				f.cancelled++
 			}
 		}
 	}
 	failed := 0
-	if f.errors > 0 && rec[len(rec)-2] != '#' { // is:error lists what the summary counts, a batch once
+	if f.errors > 0 && rec[len(rec)-2] != '#' { // is:error lists what the summary counts, but a batch only once
 		for _, j := range ofType(printed(t, "show", rec, "is:error"), "row") {
 			if failed++; j["kind"] == "batch" {
 				failed = f.errors
@@ -130,8 +129,8 @@ func figuresOf(t *testing.T, rec string) (f figures) {
 	return f
 }
 
-// pageFigures are those of the page: of its rows and updates, its list of recordings
-// and its statistics, which must agree with each other.
+// pageFigures returns the numbers on the page: of its rows and updates, of its list of recordings and
+// of its statistics, which must agree.
 func pageFigures(t *testing.T, path string) (f figures) {
 	t.Helper()
 	src := source.New(filepath.Dir(path))
@@ -180,7 +179,7 @@ func pageFigures(t *testing.T, path string) (f figures) {
 		}
 		for _, u := range m.U {
 			switch u.S {
-			case "": // it says nothing of the call
+			case "": // no change of the call
 			case "pending", "input_required", "working":
 				waits[u.N] = true
 			default:
@@ -220,8 +219,8 @@ func pageFigures(t *testing.T, path string) (f figures) {
 	return f
 }
 
-// The same figure is the same number in ls, show, show --calls, stats, a bundle and on
-// the page, of a recording and of the sessions in it.
+// ls, show, show --calls, stats, a bundle and the page report the same numbers, for a recording and for
+// its sessions.
 func TestFiguresAgree(t *testing.T) {
 	recordings(t, func(t *testing.T, path string) {
 		all := figuresOf(t, path)
@@ -245,12 +244,12 @@ func TestFiguresAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("%d, of them %d failed, %d cancelled, %d without a response; %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
+		want := fmt.Sprintf("%d (%d failed, %d cancelled, %d without a response); %d frames", all.calls, all.failed, all.cancelled, all.unanswered, all.frames)
 		if got := regexp.MustCompile(`(?m)^- Calls: .*?frames`).FindString(string(summary)); got != "- Calls: "+want {
-			t.Errorf("a bundle says %q, want %q", got, want)
+			t.Errorf("a bundle has %q, want %q", got, want)
 		}
 		page := pageFigures(t, path)
-		page.cancelled = all.cancelled // it shows no sum of them
+		page.cancelled = all.cancelled // it does not show their number
 		if page != all {
 			t.Errorf("the page has %+v, the commands %+v", page, all)
 		}
@@ -265,14 +264,14 @@ func TestFiguresAgree(t *testing.T) {
 				t.Errorf("the sessions together have %+v, the recording %+v", sum, all)
 			}
 			if code := a.run([]string{"show", fmt.Sprintf("%s#%d", path, ls.Sessions+1)}); code != exitFailure {
-				t.Errorf("there is a session more than the %d that ls counts", ls.Sessions)
+				t.Errorf("there are more sessions than the %d that ls counts", ls.Sessions)
 			}
 		}
 	})
 }
 
-// The frame that is shown alone is of the session that the list says, also the head of a
-// request, which comes before the message that tells.
+// A frame that is shown alone belongs to the session that the list reports, even the head of a request,
+// which precedes the message that identifies the session.
 func TestShowOneNamesTheSessionThatTheListNames(t *testing.T) {
 	n := 0
 	recordings(t, func(t *testing.T, path string) {
@@ -292,8 +291,7 @@ func TestShowOneNamesTheSessionThatTheListNames(t *testing.T) {
 	}
 }
 
-// Over HTTP+SSE the method of what a server asks stands behind the other fields of an
-// event.
+// Over HTTP+SSE the method of a server's request follows other fields of an event.
 func TestStatsNamesMethodsInEvents(t *testing.T) {
 	event := func(data string) []byte { return []byte("event: message\nid: 107bfaca-0\ndata: " + data + "\n\n") }
 	path := record(t, []tap.Frame{
@@ -331,7 +329,7 @@ func TestLargeFramesKeepTheNameOfTheTool(t *testing.T) {
 	}
 }
 
-// What has no response in a live recording waits until now, not until the last frame.
+// Requests without a response in a live recording wait until now, not until the last frame.
 func TestLiveRecordingsLastUntilNow(t *testing.T) {
 	dir := t.TempDir()
 	w := newWriter(dir, 1)
@@ -375,8 +373,7 @@ func TestLiveRecordingsLastUntilNow(t *testing.T) {
 	}
 }
 
-// A call that was cancelled, or that has no response, has taken as long as it was waited
-// for.
+// A call that was cancelled, or has no response, lasted as long as the client waited for it.
 func TestUnansweredCallsTakeAsLongAsTheyWait(t *testing.T) {
 	path := record(t, []tap.Frame{
 		{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancelled"}}` + "\n")},

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap/filter"
 )
 
-// parseFilter compiles a query. What is wrong with it is shown under it.
+// parseFilter compiles a query. It prints a syntax error with its position.
 func (a *app) parseFilter(query string) (*filter.Filter, error) {
 	f, err := filter.Parse(query)
 	if err == nil {
@@ -33,9 +33,9 @@ func (a *app) parseFilter(query string) (*filter.Filter, error) {
 }
 
 // A filter term may begin with a minus sign, as in -method:ping. On a command with
-// wordsAnnotation, markWords hides an argument that cannot be a cluster of its flags from
-// the parser of flags, with a prefix that no argument of a process can have. unmark
-// removes the prefix.
+// wordsAnnotation, markWords prefixes an argument that cannot be a cluster of the command's
+// flags, to hide it from the flag parser. No argument of a process can contain the prefix.
+// unmark removes it.
 const (
 	wordsAnnotation = "filter"
 	wordMark        = "\x00"
@@ -76,8 +76,8 @@ func unmark(cmd *cobra.Command, args []string) {
 	})
 }
 
-// completeShow offers the ids of recordings to the shell, and then what a filter
-// is made of: keys, and the values that the recording has.
+// completeShow offers the ids of recordings to the shell, and then the parts of a filter:
+// keys, and the values that occur in the recording.
 func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeRecording(cmd, args, prefix)
@@ -107,7 +107,7 @@ func (a *app) completeShow(cmd *cobra.Command, args []string, prefix string) ([]
 	return out, directive
 }
 
-// newFilterHelp is a topic of help and no command.
+// newFilterHelp returns a help topic, which is not a command.
 func newFilterHelp(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "filter", Short: "The filter language of show, diff, replay and web"}
 	cmd.SetHelpFunc(func(*cobra.Command, []string) {

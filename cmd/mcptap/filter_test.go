@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Arguments that begin with a minus sign and are not flags reach show as words.
+// Arguments that begin with a minus sign and are not flags are passed to show as words.
 func TestWordsAreNotFlags(t *testing.T) {
 	for _, c := range []struct{ args, words []string }{
 		{[]string{"show", "@last", "-method:ping"}, []string{"@last", "-method:ping"}},
@@ -50,7 +50,7 @@ func TestWordsAreNotFlags(t *testing.T) {
 	}
 }
 
-// A flag of head and git log is explained, and not taken for a filter.
+// A flag of head and git log is explained, and not treated as a filter.
 func TestNoLimitFlag(t *testing.T) {
 	for _, args := range [][]string{
 		{"show", "@last", "-n", "5"}, {"show", "-n", "5", "@last"}, {"show", "@last", "--calls", "-n", "5"}, {"show", "@last", "-5"}, {"show", "@last", "--tail", "5"},

@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-// takes checks the number of arguments. What describes them.
+// takes checks the number of arguments; what describes them.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		advice := "usage: `" + cmd.UseLine() + "`"
@@ -65,7 +65,7 @@ func addServerURL(cmd *cobra.Command, o *endpoint.Server, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("transport", cobra.FixedCompletions(endpoint.Transports, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// anyPort is an address that only this machine reaches.
+// anyPort is any free port on the loopback interface.
 const anyPort = "127.0.0.1:0"
 
 // addWeb adds --web, which starts the viewer, to a command that records.

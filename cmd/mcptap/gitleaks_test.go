@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// TestGitleaks exports redacted copies of the planted corpus and of every session in
-// testdata, and runs the gitleaks program on what comes out. It must find nothing but
-// pseudonyms. What it finds without redaction shows that it looks in the right places.
+// TestGitleaks exports redacted copies of the planted corpus and of every session in testdata, and runs
+// the gitleaks program on the output. It must find nothing but pseudonyms. Its findings without
+// redaction show that it looks in the right places.
 func TestGitleaks(t *testing.T) {
 	before, after, copies := t.TempDir(), t.TempDir(), 0
 	add := func(t *testing.T, path string) {
 		copied := filepath.Join(t.TempDir(), "copy.mcptap")
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		if code := a.run([]string{"redact", path, "-o", copied}); code != 0 {
-			t.Fatalf("redact: exit %d: %s", code, said)
+			t.Fatalf("redact: exit %d: %s", code, output)
 		}
 		copies++
 		for _, format := range []string{"ndjson", "txtar", "har"} {

@@ -30,14 +30,14 @@ HTTP+SSE and WebSocket. It prints the URL to give to the client:
     $ mcptap http https://example.com/mcp
     http://127.0.0.1:41873/mcp
 
-The tap stands before the whole origin, so that authorization and other paths work
-through it. It changes the Host of requests, the Location of redirects and the endpoint
-of HTTP+SSE, and records what it changed.
+The tap covers the whole origin, so authorization and other paths also work through
+it. It changes the Host of requests, the Location of redirects and the endpoint of
+HTTP+SSE, and records what it changed.
 
 Authorization, cookies, session ids and OAuth tokens are recorded as pseudonyms.
 
 Ctrl-C and SIGTERM close the recording and exit with 130 or 143; a second signal ends
-it at once. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply.
+it immediately. HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply.
 
 Requests under an unknown host name are refused if the server is on another machine;
 --name adds a name. With --header, requests from web pages are refused, except for those
@@ -106,20 +106,20 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 	if err := errors.Join(o.redaction.check(), o.otlp.check()); err != nil {
 		return err
 	}
-	var once sync.Once // one word on stderr, whatever else fails
+	var once sync.Once // one line on stderr, whatever else fails
 	warn := func(msg string) { once.Do(func() { a.say("not recording: " + msg) }) }
 	cfg, err := o.tap.Config(rawURL)
 	if err != nil {
 		return err
 	}
-	var rec recorderToBe
+	var rec lateRecorder
 	cfg.Recorder, cfg.Warn = &rec, warn
 	t, err := o.open(cfg)
 	if err != nil {
 		return err
 	}
-	// Garbage is mostly short-lived, so collecting rarely saves work. The limit keeps
-	// the tap small, without its queue.
+	// Garbage is mostly short-lived, so collecting it rarely saves work. The limit bounds
+	// the tap without its queue.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(httpHeapLimit)
 	header := o.redaction.header(o.recordingHeader(cfg))
@@ -153,9 +153,9 @@ func (o *httpOptions) run(cmd *cobra.Command, a *app, rawURL string) error {
 // httpHeapLimit is like heapLimit, with room for connections.
 const httpHeapLimit = 128 << 20
 
-// A recorderToBe is set after the tap listens, so that a tap that cannot listen leaves
-// no recording.
-type recorderToBe struct{ tap.Recorder }
+// A lateRecorder gets its recorder once the tap listens, so that a tap that cannot listen
+// leaves no recording.
+type lateRecorder struct{ tap.Recorder }
 
 // open listens.
 func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
@@ -171,8 +171,8 @@ func (o *httpOptions) open(cfg streamable.Config) (*streamable.Tap, error) {
 	return t, nil
 }
 
-// recordingHeader returns the header of the recording. It has only the origin of the
-// URL: the rest may be a secret.
+// recordingHeader returns the header of the recording. It holds only the origin of the
+// URL, because the rest may be secret.
 func (o *httpOptions) recordingHeader(cfg streamable.Config) tap.Header {
 	label := o.label
 	if label == "" {
@@ -199,7 +199,7 @@ func (o *httpOptions) record(a *app, h tap.Header, queue int64, warn func(string
 	return store.Create(dir, h, store.Options{Queue: queue, Warn: func(err error) { warn(err.Error()) }})
 }
 
-// jsonListening is the line of `http --json`. The names are stable.
+// jsonListening is the line that `http --json` prints. The names are stable.
 type jsonListening struct {
 	V        int    `json:"v"`
 	Type     string `json:"type"` // "listening"
@@ -240,7 +240,7 @@ func (o *httpOptions) announceJSON(a *app, t *streamable.Tap, h tap.Header, rec 
 	return term.WriteJSON(a.stdout, line)
 }
 
-// serveHTTP serves until a signal arrives. The next one ends the process at once.
+// serveHTTP serves until a signal arrives. A second one ends the process immediately.
 func serveHTTP(ctx context.Context, t *streamable.Tap, signals <-chan os.Signal) error {
 	served := make(chan error, 1)
 	go func() { served <- t.Serve() }()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// What the README says about HTTP is tried: its command, on a server of the
-// test's own, and then those that look at what came of it.
+// The commands in the README's section on HTTP work: the first with the test's own server, the others
+// on the resulting recording.
 func TestHTTPInTheReadme(t *testing.T) {
 	needSignals(t)
 	page, err := os.ReadFile("../../README.md")

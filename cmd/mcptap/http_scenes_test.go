@@ -13,17 +13,16 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// flush sends what was written.
+// flush sends the bytes written so far.
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// stream answers with events, each of which is sent when the client has seen the
-// one before it.
+// stream responds with events, each of which is sent when the client has received the previous one.
 func stream(events ...string) func(*act) http.HandlerFunc {
 	return func(a *act) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "text/event-stream")
-			flush(w) // a stream may say nothing for long
+			flush(w) // a stream may be silent for a long time
 			for _, e := range events {
 				a.await()
 				_, _ = io.WriteString(w, e)
@@ -33,7 +32,7 @@ func stream(events ...string) func(*act) http.HandlerFunc {
 	}
 }
 
-// readEvents takes each event as it comes.
+// readEvents reads each event as it arrives.
 func readEvents(method string, events ...string) func(*act) {
 	return func(a *act) {
 		resp := a.do(method, "/mcp", strings.NewReader(""), "Accept", "text/event-stream")
@@ -46,12 +45,12 @@ func readEvents(method string, events ...string) func(*act) {
 			}
 		}
 		if rest, err := io.ReadAll(resp.Body); len(rest) > 0 || err != nil {
-			a.t.Errorf("behind the last event: %.100q, %v", rest, err)
+			a.t.Errorf("after the last event: %.100q, %v", rest, err)
 		}
 	}
 }
 
-// echoBack answers with what it got, when it has all of it.
+// echoBack responds with the request body, once it is complete.
 func echoBack(*act) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -60,7 +59,7 @@ func echoBack(*act) http.HandlerFunc {
 	}
 }
 
-// ask sends requests one after the other and reads the answers.
+// ask sends requests one after the other and reads the responses.
 func ask(requests ...func(*act) *http.Response) func(*act) {
 	return func(a *act) {
 		for _, r := range requests {
@@ -80,20 +79,19 @@ func numbered(n int, format string) (events []string) {
 }
 
 var (
-	// oddEvents have every kind of line end, a byte order mark, comments, several
-	// data lines, ids, retries, fields without a colon, and bytes that are no UTF-8.
+	// oddEvents have every kind of line ending, a byte order mark, comments, several data lines, ids,
+	// retries, fields without a colon, and bytes that are not UTF-8.
 	oddEvents = []string{"\ufeffid: 1\nretry: 10\ndata: {}\n\n", ": a comment\r\n\r\n", "event: message\rid: 2\rdata: a\rdata: b\r\r\n", "data\n\n",
 		"id\ndata: \xff\x00\n\n", ":\n\n", "data: 1\r\ndata:  2\n\r", "\n", "retry: x\nunknown: y\n\n"}
 	slowEvents = numbered(100, "id: %d\ndata: {\"n\":%d}\n\n")
 )
 
-// largeEvents are made only where they are used: the scripts start this program
-// hundreds of times.
+// largeEvents are built only on use: the scripts start this program hundreds of times.
 func largeEvents() []string {
 	return []string{"data: " + strings.Repeat("x", 8<<20) + "\n\n", "data: " + strings.Repeat("y\ndata: ", 1<<17) + "\r\n\r\n"}
 }
 
-// eventsAre checks that the recording has these events, each a frame.
+// eventsAre checks that the recording has these events, one per frame.
 func eventsAre(want []string) func(*testing.T, *exchanges, []tap.Frame) {
 	return func(t *testing.T, _ *exchanges, frames []tap.Frame) {
 		t.Helper()
@@ -134,8 +132,7 @@ func scenes() []scene {
 	}
 }
 
-// oddEventsAre checks that what is joined is right, which [tapped.settle] does, and
-// that each frame ends where an event does.
+// oddEventsAre checks that each frame ends where an event does. [tapped.settle] checks the joined bytes.
 func oddEventsAre(t *testing.T, x *exchanges, frames []tap.Frame) {
 	n := 0
 	for i := range frames {
@@ -158,7 +155,7 @@ func allWhole(t *testing.T, x *exchanges, _ []tap.Frame) {
 	}
 }
 
-// resumable is a stream that goes on behind the Last-Event-ID.
+// resumable is a stream that continues after the Last-Event-ID.
 func resumable(a *act) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -179,7 +176,7 @@ func resume(a *act) {
 		_, err := in.ReadString('\n')
 		a.must(err)
 	}
-	resp.Body.Close() // with it the connection
+	resp.Body.Close() // closes the connection
 	ask(func(a *act) *http.Response { return a.do("GET", "/mcp", nil, "Last-Event-ID", "2") })(a)
 }
 
@@ -199,7 +196,7 @@ func resumed(t *testing.T, x *exchanges, _ []tap.Frame) {
 
 const uploadPieces = 50
 
-// takesPieces says of each piece that it came, before the next one is sent.
+// takesPieces confirms the arrival of each piece before the next one is sent.
 func takesPieces(a *act) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {

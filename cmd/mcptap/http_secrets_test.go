@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// Of the conversations that are full of secrets none is in the queue beside the
-// recording, in the recording, or in what is exported.
+// Secrets in the conversations that are full of them do not reach the queue next to the recording, the
+// recording, or exports.
 func TestSecretsDoNotReachTheDisk(t *testing.T) {
 	for _, name := range []string{"masks", "dead_session", "endpoint", "location", "header_added"} {
 		t.Run(name, func(t *testing.T) {
@@ -29,18 +29,18 @@ func TestSecretsDoNotReachTheDisk(t *testing.T) {
 			s.Tap = r.Addr().String()
 			s.Ended = func() { r.seen.wait(len(s.Got)) }
 			s.Client = s.Connect()
-			said := 0
+			secrets := 0
 			for _, st := range k.Steps {
 				s.Play(st)
 			}
 			s.HangUp()
 			for _, got := range s.Got {
-				said += bytes.Count(got.Server, []byte("s3cret")) + bytes.Count(got.Client, []byte("s3cret"))
+				secrets += bytes.Count(got.Server, []byte("s3cret")) + bytes.Count(got.Client, []byte("s3cret"))
 			}
-			if said == 0 {
+			if secrets == 0 {
 				t.Error("there was no secret to hide")
 			}
-			// The queue has what crossed as it is, until a commit and beyond.
+			// Until a commit and after it, the queue holds the bytes that were recorded.
 			noSecretIn(t, filepath.Dir(r.rec.Path()))
 			frames, _ := r.settle(nil)
 			noSecretIn(t, filepath.Dir(r.rec.Path()))
@@ -63,7 +63,7 @@ func noSecretIn(t *testing.T, dir string) {
 		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err != nil && runtime.GOOS == "windows":
-			continue // it is being made, or held
+			continue // it is being created, or locked
 		case err != nil:
 			t.Fatal(err)
 		}

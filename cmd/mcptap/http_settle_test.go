@@ -23,7 +23,7 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// A tapped is a tap with the store behind it that `mcptap http` gives it.
+// A tapped is a tap with a store, as `mcptap http` creates it.
 type tapped struct {
 	*streamable.Tap
 	t    *testing.T
@@ -31,7 +31,7 @@ type tapped struct {
 	seen *connections
 }
 
-// connections passes on what it is given, and counts the connections that ended.
+// connections forwards events, and counts the connections that ended.
 type connections struct {
 	tap.Recorder
 	mu          sync.Mutex
@@ -53,7 +53,7 @@ func (c *connections) Event(exchange uint64, e tap.Event) {
 	c.change.Broadcast()
 }
 
-// wait returns when n connections, or more, have ended, and none is open.
+// wait returns when at least n connections have ended, and none is open.
 func (c *connections) wait(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +62,8 @@ func (c *connections) wait(n int) {
 	}
 }
 
-// startTapped starts one in front of the upstream. Secrets are kept, so that what
-// is recorded can be compared with what crossed.
+// startTapped starts a tap in front of the upstream. Secrets are kept, so that the recording can be
+// compared with what crossed.
 func startTapped(t *testing.T, upstream string, change func(*streamable.Config)) *tapped {
 	t.Helper()
 	u, err := url.Parse(upstream)
@@ -87,10 +87,10 @@ func startTapped(t *testing.T, upstream string, change func(*streamable.Config))
 	return r
 }
 
-// settle ends the tap and holds the recording against what the two ends of each
-// connection got: exported and imported it is the same in either format, and its
-// bodies, with the events of a stream joined, are those that another reader of
-// HTTP sees. It returns the frames, and how many bodies were compared.
+// settle ends the tap and compares the recording with what both ends of each connection received:
+// exported and imported it is the same in either format, and its bodies, with the events of a stream
+// joined, equal those that package net/http reads. It returns the frames, and the number of bodies that
+// were compared.
 func (r *tapped) settle(got []rawtalk.Got) (frames []tap.Frame, compared int) {
 	t := r.t
 	t.Helper()
@@ -124,7 +124,7 @@ func sameAfterImport(t *testing.T, path, format string, frames []tap.Frame) {
 	}
 	for i := range frames {
 		a, b := frames[i], imported[i]
-		if format == "txtar" { // where times are rounded
+		if format == "txtar" { // it rounds times
 			a.At, a.Took, b.At, b.Took = 0, 0, 0, 0
 		}
 		if !reflect.DeepEqual(a, b) {
@@ -137,7 +137,7 @@ func sameAfterImport(t *testing.T, path, format string, frames []tap.Frame) {
 	}
 }
 
-// exchanges is what a recording has of each exchange.
+// exchanges is what a recording has on each exchange.
 type exchanges struct {
 	order []*recordedExchange
 }
@@ -145,9 +145,9 @@ type exchanges struct {
 type recordedExchange struct {
 	n       uint64
 	request tap.Event
-	// rewrites are what the tap changed: the recording has what it was before.
+	// rewrites are the tap's changes: the recording has the original.
 	rewrites []tap.Event
-	own      bool // the answer is the tap's
+	own      bool // the response is the tap's
 	bodies   [tap.Lanes][]byte
 	events   [tap.Lanes]bool
 	raw      [tap.Lanes]bool // something could not be read as HTTP
@@ -209,9 +209,8 @@ func (x *exchanges) ofConn(n uint64) (of []*recordedExchange) {
 	return of
 }
 
-// compare reads what one end of a connection got with package net/http, and
-// compares the bodies. Where a message breaks off, the recording has what there was
-// of it.
+// compare reads what one end of a connection received with package net/http, and compares the bodies.
+// If a message breaks off, the recording has the part that arrived.
 func (x *exchanges) compare(t *testing.T, mine []*recordedExchange, lane tap.Lane, wire []byte) (compared int) {
 	t.Helper()
 	// Package net/http refuses white space before a chunk extension.
@@ -243,11 +242,10 @@ func (x *exchanges) compare(t *testing.T, mine []*recordedExchange, lane tap.Lan
 	return compared
 }
 
-// unslashed undoes what a rewrite of a JSON string leaves of its escapes.
+// unslashed undoes the escapes that a rewrite of a JSON string leaves.
 func unslashed(p []byte) []byte { return bytes.ReplaceAll(p, []byte(`\/`), []byte(`/`)) }
 
-// nextBody reads the next head and returns the body behind it, as it crossed, and
-// its content coding.
+// nextBody reads the next head and returns the body after it, as it crossed, and its content coding.
 func nextBody(in *bufio.Reader, lane tap.Lane, method string) (io.Reader, string, error) {
 	if lane == tap.ToServer {
 		r, err := http.ReadRequest(in)
@@ -270,7 +268,7 @@ func nextBody(in *bufio.Reader, lane tap.Lane, method string) (io.Reader, string
 	}
 }
 
-// readBody reads a body without its coding. It is not whole where it breaks off.
+// readBody reads and decodes a body. whole is false if it breaks off.
 func readBody(from io.Reader, coding string) (body []byte, whole bool) {
 	coded, err := io.ReadAll(from)
 	whole = err == nil

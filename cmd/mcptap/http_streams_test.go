@@ -18,7 +18,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// A flusher is a compressor that can send what it has.
+// A flusher is a compressor that can be flushed.
 type flusher interface {
 	io.WriteCloser
 	Flush() error
@@ -63,8 +63,8 @@ func codedStream(coding string) func(*act) http.HandlerFunc {
 	}
 }
 
-// readCoded takes what each event adds to the coded stream as it comes. How many
-// bytes those are is found out by coding the events again.
+// readCoded reads what each event adds to the coded stream as it arrives. It codes the events again to
+// find out how many bytes those are.
 func readCoded(coding string) func(*act) {
 	return func(a *act) {
 		var want bytes.Buffer
@@ -86,8 +86,7 @@ func readCoded(coding string) func(*act) {
 	}
 }
 
-// 500 streams at once, of which each gets its own events, with a store behind the
-// tap.
+// 500 concurrent streams, each of which gets its own events, with a store.
 func TestManyStreamsAreStored(t *testing.T) {
 	const streams, rounds = 500, 3
 	clients, servers := new(wiretap), new(wiretap)

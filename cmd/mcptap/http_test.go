@@ -25,8 +25,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// mcpServer answers a POST with what it got, and says which fields the request
-// had.
+// mcpServer echoes a POST, and passes on the fields of the request.
 func mcpServer(seen chan<- http.Header) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,17 +38,17 @@ func mcpServer(seen chan<- http.Header) http.HandlerFunc {
 	}
 }
 
-// A running is a `mcptap` that listens.
+// A running is a `mcptap` process that listens.
 type running struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	line   string // what it printed
+	line   string // the line that it printed
 	stderr *bytes.Buffer
 	dir    string
-	rest   chan string // what it printed besides
+	rest   chan string // further output
 }
 
-// start starts a command that listens, and waits for the line that it prints.
+// start starts a command that listens, and waits for its line.
 func start(t *testing.T, env []string, args ...string) *running {
 	t.Helper()
 	r := &running{t: t, stderr: new(bytes.Buffer), rest: make(chan string, 1)}
@@ -86,8 +85,7 @@ func startHTTP(t *testing.T, env []string, args ...string) *running {
 	return r
 }
 
-// complaints are the lines on stderr beside those that tell where it listens and what it
-// records.
+// complaints returns the lines on stderr other than where it listens and what it records.
 func (r *running) complaints() (lines string) {
 	for line := range strings.Lines(r.stderr.String()) {
 		if !strings.HasPrefix(line, "mcptap: connect the client to ") && !strings.HasPrefix(line, "mcptap: recording ") {
@@ -97,20 +95,20 @@ func (r *running) complaints() (lines string) {
 	return lines
 }
 
-// stop ends it with a signal and returns its exit code.
+// stop sends a signal and returns the exit code.
 func (r *running) stop(s os.Signal) int {
 	r.t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
 		r.t.Fatal(err)
 	}
 	if rest := <-r.rest; rest != "" {
-		r.t.Errorf("it printed more than a line: %q", rest)
+		r.t.Errorf("more than one line on stdout: %q", rest)
 	}
 	_ = r.cmd.Wait()
 	return r.cmd.ProcessState.ExitCode()
 }
 
-// recording returns the one recording that it made, and all that is in it.
+// recording returns the only recording that it made, and its frames.
 func (r *running) recording() (store.Info, []tap.Frame) {
 	r.t.Helper()
 	infos, err := store.List(r.dir)
@@ -151,7 +149,7 @@ func TestHTTPRecords(t *testing.T) {
 	needSignals(t)
 	t.Parallel()
 	for sig, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
-		if signal.Ignored(sig) { // as under nohup, and then by mcptap too
+		if signal.Ignored(sig) { // as under nohup; mcptap then ignores it too
 			t.Logf("%v is ignored here", sig)
 			continue
 		}
@@ -164,13 +162,13 @@ func TestHTTPRecords(t *testing.T) {
 		}
 		answer := say(t, http.DefaultClient, r.line, "Authorization", "Bearer of-the-client")
 		if !strings.Contains(answer, "tools/list") {
-			t.Errorf("the answer is %s", answer)
+			t.Errorf("the response is %s", answer)
 		}
 		if h := <-seen; h.Get("X-Key") != "of the person" || h["X-Empty"] == nil || h.Get("Authorization") != "Bearer of-the-client" {
 			t.Errorf("the server saw %v", h)
 		}
 		if got := r.stop(sig); got != code || r.complaints() != "" {
-			t.Errorf("%v: exit code %d, want %d; it said %s", sig, got, code, r.stderr)
+			t.Errorf("%v: exit code %d, want %d; stderr %s", sig, got, code, r.stderr)
 		}
 		info, frames := r.recording()
 		host := strings.TrimPrefix(server.URL, "http://")
@@ -240,7 +238,7 @@ func TestHTTPOff(t *testing.T) {
 	}
 }
 
-// With TLS on both sides, a certificate authority of its own and a proxy between.
+// TLS on both sides, with a private certificate authority and a proxy in between.
 func TestHTTPWithTLS(t *testing.T) {
 	needSignals(t)
 	t.Parallel()
@@ -253,7 +251,7 @@ func TestHTTPWithTLS(t *testing.T) {
 	writePEM(t, cert, "CERTIFICATE", own.Certificate[0])
 	writePEM(t, key, "PRIVATE KEY", pkcs8(t, own.PrivateKey))
 
-	// The certificate is for example.com, which nobody but the proxy finds.
+	// The certificate is for example.com, which only the proxy can reach.
 	asked := make(chan string, 1)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Method + " " + r.Host
@@ -280,20 +278,20 @@ func TestHTTPWithTLS(t *testing.T) {
 		t.Errorf("it printed %q", r.line)
 	}
 	if answer := say(t, server.Client(), r.line); !strings.Contains(answer, "tools/list") {
-		t.Errorf("the answer is %q", answer)
+		t.Errorf("the response is %q", answer)
 	}
 	if got := <-asked; got != "CONNECT example.com:443" {
 		t.Errorf("the proxy was asked for %s", got)
 	}
 	if code := r.stop(syscall.SIGTERM); code != 143 || r.complaints() != "" {
-		t.Errorf("exit code %d, it said %s", code, r.stderr)
+		t.Errorf("exit code %d, stderr %s", code, r.stderr)
 	}
 	if info, _ := r.recording(); info.Header.Label != "example.com" || info.Header.Upstream != "https://example.com" {
 		t.Errorf("%+v", info.Header)
 	}
 }
 
-// Whoever makes the tap reachable from elsewhere is told what that means.
+// A tap that is reachable from other machines warns about the consequences.
 func TestHTTPForOthers(t *testing.T) {
 	needSignals(t)
 	t.Parallel()
@@ -307,14 +305,14 @@ func TestHTTPForOthers(t *testing.T) {
 	} {
 		r := startHTTP(t, nil, append(c.args, "http://127.0.0.1:1/mcp")...)
 		r.stop(syscall.SIGTERM)
-		said := r.complaints()
+		output := r.complaints()
 		for _, text := range c.want {
-			if !strings.Contains(said, text) {
-				t.Errorf("%v: it did not say %q, but\n%s", c.args, text, said)
+			if !strings.Contains(output, text) {
+				t.Errorf("%v: stderr does not contain %q:\n%s", c.args, text, output)
 			}
 		}
-		if n := strings.Count(said, "\n"); n != len(c.want) {
-			t.Errorf("%v: it said\n%s", c.args, said)
+		if n := strings.Count(output, "\n"); n != len(c.want) {
+			t.Errorf("%v: stderr:\n%s", c.args, output)
 		}
 	}
 }
@@ -327,8 +325,8 @@ func TestHTTPUnreachable(t *testing.T) {
 		say(t, http.DefaultClient, r.line)
 	}
 	r.stop(syscall.SIGTERM)
-	if said := r.complaints(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "the server at http://127.0.0.1:1 could not be reached: ") {
-		t.Errorf("it said %q", said)
+	if output := r.complaints(); strings.Count(output, "\n") != 1 || !strings.Contains(output, "the server at http://127.0.0.1:1 could not be reached: ") {
+		t.Errorf("stderr: %q", output)
 	}
 }
 

@@ -19,12 +19,12 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// All conversations of raw bytes of tap/streamable, which has what crosses and what
-// is recorded of each, with a store behind the tap: see [tapped.settle].
+// All raw conversations of tap/streamable, which define what crosses and what is recorded, with a store:
+// see [tapped.settle].
 func TestTalksAreStored(t *testing.T) {
 	files, err := filepath.Glob("../../tap/streamable/testdata/talk/*.txt")
 	if err != nil || len(files) < 30 {
-		t.Fatalf("%d talks, %v", len(files), err)
+		t.Fatalf("%d conversations, %v", len(files), err)
 	}
 	compared := 0
 	for _, file := range files {
@@ -53,8 +53,7 @@ func TestTalksAreStored(t *testing.T) {
 	}
 }
 
-// A wiretap keeps what is read of the connections that it makes or accepts, above
-// TLS.
+// A wiretap keeps the bytes read from the connections that it makes or accepts, above TLS.
 type wiretap struct {
 	mu    sync.Mutex
 	conns []*wiredConn
@@ -94,8 +93,7 @@ func (w *wiretap) add(c net.Conn) net.Conn {
 	return wired
 }
 
-// got is what each connection has read until its end, in the order in which they
-// began.
+// got returns what each connection has read until its end, in the order of their start.
 func (w *wiretap) got() (all [][]byte) {
 	w.mu.Lock()
 	conns := w.conns
@@ -109,16 +107,16 @@ func (w *wiretap) got() (all [][]byte) {
 	return all
 }
 
-// A scene is a server and a client of the torture. Everything that they say must
-// be the same in each run.
+// A scene is a server and a client of the torture test. Everything that they send must be the same in
+// each run.
 type scene struct {
 	name   string
 	server func(*act) http.HandlerFunc
 	client func(*act)
-	// exchanges is how many there are, all of whose bodies can be compared.
+	// exchanges is the number of exchanges, whose bodies can all be compared.
 	exchanges int
-	large     bool // it takes long
-	// check looks at what the recording says, beside what every scene is held to.
+	large     bool // slow
+	// check checks the recording, in addition to what is checked for every scene.
 	check func(t *testing.T, x *exchanges, frames []tap.Frame)
 }
 
@@ -128,18 +126,18 @@ type act struct {
 	url  string
 	http *http.Client
 	dial func() (net.Conn, error)
-	// turn lets client and server take turns: who sends must have seen what the
-	// other side did before.
+	// turn lets client and server take turns: each sends only after it has seen what the other side
+	// did before.
 	turn chan struct{}
 }
 
-// yield says that it is the other side's turn, and await waits for one's own. The
-// patience is for a test that has failed already.
+// yield passes the turn to the other side, and await waits for it. The timeout is for a test that has
+// already failed.
 func (a *act) yield() {
 	select {
 	case a.turn <- struct{}{}:
 	case <-time.After(rawtalk.Patience):
-		a.t.Error("nobody waits for what was sent")
+		a.t.Error("the other side is not waiting")
 	}
 }
 
@@ -147,11 +145,11 @@ func (a *act) await() {
 	select {
 	case <-a.turn:
 	case <-time.After(rawtalk.Patience):
-		a.t.Error("what was sent does not arrive")
+		a.t.Error("nothing arrives")
 	}
 }
 
-// must ends the run of a client.
+// must fails the run of a client on an error.
 func (a *act) must(err error) {
 	a.t.Helper()
 	if err != nil {
@@ -159,7 +157,7 @@ func (a *act) must(err error) {
 	}
 }
 
-// do sends a request and returns the response, whose body is still to be read.
+// do sends a request and returns the response, whose body has not been read.
 func (a *act) do(method, path string, body io.Reader, header ...string) *http.Response {
 	a.t.Helper()
 	req, err := http.NewRequest(method, a.url+path, body)
@@ -172,7 +170,7 @@ func (a *act) do(method, path string, body io.Reader, header ...string) *http.Re
 	return resp
 }
 
-// A stand is where a scene is played: the server, and what it got.
+// A stand is a server for a scene, and what it received.
 type stand struct {
 	t       *testing.T
 	scene   *scene
@@ -204,7 +202,7 @@ func newStand(t *testing.T, sc *scene, conf *tls.Config) *stand {
 	return s
 }
 
-// A standListener puts the wiretap of the current run on what it accepts.
+// A standListener adds the wiretap of the current run to the connections that it accepts.
 type standListener struct {
 	net.Listener
 	s *stand
@@ -221,8 +219,7 @@ func (l standListener) Accept() (net.Conn, error) {
 	return l.s.wires.add(c), nil
 }
 
-// run plays the scene against a server, or a tap, at an address, and returns what
-// both ends got.
+// run plays the scene against a server, or a tap, at an address, and returns what both ends received.
 func (s *stand) run(addr string) []rawtalk.Got {
 	s.t.Helper()
 	clients, servers := new(wiretap), new(wiretap)
@@ -280,7 +277,7 @@ func (s *stand) play() {
 		t.Fatalf("%d connections became %d", len(direct), len(through))
 	}
 	for i := range direct {
-		// The client names whom it dialled: the tap puts the server's name there.
+		// The client sends the host that it dialled, which the tap replaces with the server's.
 		sameBytes(t, "the server", through[i].Server, direct[i].Server)
 		sameBytes(t, "the client", through[i].Client, direct[i].Client)
 	}

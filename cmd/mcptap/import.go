@@ -16,7 +16,7 @@ import (
 )
 
 const importLong = `Makes a recording from a file that ` + "`" + `mcptap export` + "`" + ` or ` + "`" + `mcptap bundle` + "`" + ` wrote, or from a
-transcript written by hand, or copies a recording from elsewhere, and prints its id.
+transcript written by hand, or copies a recording from another place, and prints its id.
 - reads stdin. Commands that read recordings also take such files directly.
 
 Bundles are treated as hostile: only the recording is unpacked, and a bundle with other

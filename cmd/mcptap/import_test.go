@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// What import, mock and diff take of texts is the same.
-func TestReadersOfTextsAgree(t *testing.T) {
+// import, mock and diff accept the same texts.
+func TestTextReadersAgree(t *testing.T) {
 	t.Parallel()
 	line := func(seq, at int, more string) string {
 		return fmt.Sprintf(`{"v":1,"type":"frame","seq":%d,"at_ns":%d,"lane":"to_server","raw":"{\"id\":%d,\"method\":\"a\"}\n"%s}`+"\n", seq, at, seq, more)
@@ -63,7 +63,7 @@ func TestReadersOfTextsAgree(t *testing.T) {
 	}
 }
 
-// A recording in which nothing crossed goes through both forms of text.
+// A recording without traffic survives both text formats.
 func TestEmptyRecordingRoundTrip(t *testing.T) {
 	t.Parallel()
 	path := record(t, []tap.Frame{})
@@ -79,8 +79,8 @@ func TestEmptyRecordingRoundTrip(t *testing.T) {
 	}
 }
 
-// What is not text is given up at once, however long it is.
-func TestImportOfWhatIsNoText(t *testing.T) {
+// Input that is not text is rejected immediately, however long it is.
+func TestImportOfBinary(t *testing.T) {
 	t.Parallel()
 	a, out := testApp(nil)
 	device := &zeros{left: 64 << 20}
@@ -94,7 +94,7 @@ func TestImportOfWhatIsNoText(t *testing.T) {
 	}
 }
 
-// zeros is as many NULs behind a line of text.
+// zeros is a line of text followed by NULs.
 type zeros struct {
 	begun bool
 	left  int

@@ -107,7 +107,7 @@ func (o *lsOptions) run(a *app, words []string) error {
 	}
 	if len(words) > 0 && len(infos) == 0 {
 		a.say("no recording matches " + strings.Join(words, " "))
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	if o.limit > 0 {
 		infos = infos[:min(o.limit, len(infos))]

@@ -33,15 +33,15 @@ func main() {
 // run executes one command line and returns the exit code.
 func (a *app) run(args []string) int {
 	if commandIn(args) == "stdio" {
-		// A host waits for the server behind this: no signal handling but the
-		// tap's own, and none of the other commands is even built.
+		// A host is waiting for the server: only the tap handles signals, and the other
+		// commands are not even built.
 		return a.finish(a.execute(context.Background(), newStdioRoot(a), args), exitTap)
 	}
-	// A write to a pipe that nobody reads returns EPIPE: the process that the signal ends would
-	// leave the temporary copy of a text or a bundle behind.
+	// Writing to a pipe without a reader then returns EPIPE. Dying of the signal would leave
+	// behind the temporary copy of a text or a bundle.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second Ctrl-C ends us at once
+	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second Ctrl-C kills us
 	defer stop()
 	err := a.execute(ctx, newRoot(a), args)
 	a.removeTemp()
@@ -66,8 +66,8 @@ func commandIn(args []string) string {
 	return ""
 }
 
-// finish reports an error and returns its exit code; nothing else does either. failure
-// is the code of an error without one.
+// finish reports an error and returns its exit code; only finish does either. failure is
+// the code for an error that has none.
 func (a *app) finish(err error, failure int) int {
 	var code exitCode
 	switch {
@@ -78,7 +78,7 @@ func (a *app) finish(err error, failure int) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
-		return exitPipe // `| head` has seen enough: nothing to say
+		return exitPipe // `| head` has read enough: report nothing
 	}
 	for _, text := range messages(err) {
 		a.say(text)

@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4") // scripts wait for processes most of the time
+	_ = flag.Set("test.parallel", "4") // scripts mostly wait for processes
 	testscript.Main(m, map[string]func(){
 		"mcptap":     func() { beside.SendGrace = time.Minute; main() },
 		"fakeserver": fakeServer,
@@ -110,8 +110,8 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// fakeServer answers every request but never with its own params, tells stderr what it
-// was started with, and ends with FAKE_EXIT once the file FAKE_WAIT exists.
+// fakeServer responds to every request, but never with the request's params. It reports on stderr how it
+// was started, and exits with FAKE_EXIT once the file FAKE_WAIT exists.
 func fakeServer() {
 	if os.Getenv("FAKE_QUIET") == "" {
 		fmt.Fprintln(os.Stderr, "fakeserver:", os.Args[1:])
@@ -164,8 +164,8 @@ func golden(t *testing.T, name string, got []byte) {
 
 var testNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// The flags of every command may stand before stdio, whose exit codes are its own.
-func TestExitCodeOfStdioBehindGlobalFlags(t *testing.T) {
+// Global flags may precede stdio, whose exit codes stay its own.
+func TestExitCodeOfStdioAfterGlobalFlags(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"stdio", "--nope"}, {"--dir", dir, "stdio", "--nope"}, {"--dir=" + dir, "--color", "never", "stdio", "--nope"},
@@ -181,7 +181,7 @@ func TestExitCodeOfStdioBehindGlobalFlags(t *testing.T) {
 	}
 }
 
-// Both writing and flushing may fail, for one reason.
+// Both writing and flushing may fail for the same reason.
 func TestErrorIsPrintedOnce(t *testing.T) {
 	full, other := errors.New("disk full"), errors.New("other")
 	if got := messages(errors.Join(full, errors.Join(other, full))); len(got) != 2 || got[0] != "disk full" || got[1] != "other" {

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// The manual pages and the completions of a release are written by a program of
-// their own, so that mcptap does not carry what formats them:
+// A separate program writes the manual pages and the completions of a release, so that
+// mcptap does not link the code that formats them:
 //
 //	go run -tags manual ./cmd/mcptap DIR
 //
-// The date on the pages is that of SOURCE_DATE_EPOCH, where it is set.
+// The date on the pages is that of SOURCE_DATE_EPOCH, if set.
 func init() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: go run -tags manual ./cmd/mcptap DIR")
@@ -51,7 +51,7 @@ func writeManual(dir string) error {
 	return writeCompletions(root, completions)
 }
 
-// writeCompletions writes one file a shell, named as the shell looks for it.
+// writeCompletions writes one file per shell, under the name that the shell looks for.
 func writeCompletions(root *cobra.Command, dir string) error {
 	for name, write := range map[string]func(string) error{
 		"mcptap.bash": func(to string) error { return root.GenBashCompletionFileV2(to, true) },

@@ -30,7 +30,7 @@ server's command: the client gets the recorded responses, offline and always the
 
 A request gets the response to the recorded request with the same method and params;
 ids, tokens and the client's own description do not matter. Progress, logs and requests
-of the server arrive in their places. Other requests get an error that names the
+of the server arrive where they were recorded. Other requests get an error that names the
 nearest recorded one and the difference.
 
   --match   exact; params: _meta may differ; subset: the request may have more members;
@@ -78,7 +78,7 @@ func newMock(a *app) *cobra.Command {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			names, _ := a.completeRecording(cmd, args, prefix)
-			return names, cobra.ShellCompDirectiveDefault // a text is a file
+			return names, cobra.ShellCompDirectiveDefault // exports and transcripts are files
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd, a, args[0], args[1:])
@@ -99,8 +99,8 @@ func (o *mockOptions) addFlags(cmd *cobra.Command) {
 	o.record.addFlags(cmd)
 	o.http.addFlags(cmd)
 	f.StringArrayVar(&o.faults, "fault", nil, "inject a `fault` such as 'drop tools/call n=2', or those in @FILE (repeatable)")
-	f.Uint64Var(&o.seed, "seed", 0, "a `number` that makes random faults repeatable")
-	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "how long the client may take to answer a request of the server, a `time`")
+	f.Uint64Var(&o.seed, "seed", 0, "seed for random faults, a `number`; the same seed gives the same faults")
+	f.DurationVar(&o.timeout, "gate-timeout", replay.DefaultGateTimeout, "`time` the client may take to answer a request of the server")
 	fixed := func(flag string, values ...string) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -131,8 +131,8 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 	if plan == recordAll && o.record.at.To == "" && o.http.listen == "" {
 		return a.recordWhole(cmd.Context(), arg, command)
 	}
-	// The client may hang up or stop this process at any time: the report must be
-	// written first.
+	// The client may close its end or stop this process at any time; the report must still be
+	// written.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM)
 	defer stop()
@@ -143,7 +143,7 @@ func (o *mockOptions) run(cmd *cobra.Command, a *app, arg string, command []stri
 		}
 		return err
 	}
-	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second SIGTERM ends us at once
+	context.AfterFunc(ctx, func() { afterEcho(stop) }) // the second SIGTERM kills us
 	return o.play(cmd, ctx, a, arg, opt)
 }
 
@@ -189,19 +189,19 @@ func (o *mockOptions) serveStdio(cmd *cobra.Command, ctx context.Context, a *app
 	session, err := mock.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
 	report.Over(session)
 	if errors.Is(err, context.Canceled) && cmd.Context().Err() == nil {
-		err = nil // a host ends servers so
+		err = nil // hosts end servers this way
 	}
 	return endMock(report, err)
 }
 
-// begin begins the report on a recording.
+// begin starts the report on a recording.
 func (o *mockOptions) begin(a *app, rec *mock.Recording, arg string, opt replay.Options, scripts ...*replay.Script) (*mockreport.Report, error) {
 	report, err := mockreport.New(o.report.Options, a.say, arg, scripts...)
 	if err != nil {
 		return nil, err
 	}
 	report.Watch(&opt)
-	if recording.IsText(arg) { // others are as they were recorded
+	if recording.IsText(arg) { // other recordings were not edited
 		report.Problems(arg, rec)
 	}
 	return report, nil
@@ -233,8 +233,8 @@ func (o *mockOptions) options() (opt replay.Options, err error) {
 	return opt, err
 }
 
-// loadMock reads a recording, or a text of one, such as people commit with their tests.
-// With #2 at the end of the name it plays only the second session.
+// loadMock reads a recording, or a transcript such as people commit with their tests. If
+// the name ends in #2, it plays only the second session.
 func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mock.Recording, error) {
 	path, session, ok := recording.TextSession(arg)
 	if !ok {
@@ -254,7 +254,7 @@ func (a *app) loadMock(ctx context.Context, arg string, opt replay.Options) (*mo
 	return rec, nil
 }
 
-// mockReportOptions are the flags that say what is reported, and what is a failure.
+// mockReportOptions are the flags that select what is reported and what counts as failure.
 type mockReportOptions struct {
 	mockreport.Options
 	force bool
@@ -271,7 +271,7 @@ func (o *mockReportOptions) addFlags(cmd *cobra.Command) {
 // whole reports whether the report covers requests that were not sent.
 func (o *mockReportOptions) whole() bool { return o.Verify || o.File != "" }
 
-// check refuses a report that would be written over the recording.
+// check refuses a report file that would overwrite the recording.
 func (o *mockReportOptions) check(a *app, arg string) error {
 	if o.File == "" {
 		return nil
@@ -290,25 +290,25 @@ func (o *mockReportOptions) check(a *app, arg string) error {
 	return checkOutput("--report", o.File, o.force)
 }
 
-// unread is the verdict of a run that was ended before anything could be played.
+// unread returns the result of a run that ended before anything could be played.
 func (o *mockReportOptions) unread(a *app) error {
 	if !o.whole() {
 		return nil
 	}
 	a.say("mock: interrupted while loading the recording")
-	return exitCode(exitNo)
+	return exitCode(exitNegative)
 }
 
 // endMock ends the report of a run that ended with err.
 func endMock(r *mockreport.Report, err error) error {
 	failed, err := r.End(err)
 	if failed {
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return err
 }
 
-// mockHTTPOptions are the flags of serving HTTP.
+// mockHTTPOptions are the flags for serving HTTP.
 type mockHTTPOptions struct {
 	listen string
 	names  []string
@@ -341,7 +341,7 @@ func (o *mockHTTPOptions) check() error {
 	return nil
 }
 
-// jsonMockListening is the line of `mock --listen --json`. The names are stable.
+// jsonMockListening is the line that `mock --listen --json` prints. The names are stable.
 type jsonMockListening struct {
 	V      int    `json:"v"`
 	Type   string `json:"type"` // "listening"
@@ -353,7 +353,7 @@ type jsonMockListening struct {
 	Sessions  int    `json:"sessions"`
 }
 
-// bind listens, and adds to the options by which names clients may call the mock.
+// bind listens, and adds the host names of the mock to opt.
 func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
@@ -368,7 +368,7 @@ func (o *mockHTTPOptions) bind(a *app, opt *mock.ServerOptions) (net.Listener, e
 	if opt.AnyAddress {
 		gets := "what was recorded"
 		if opt.Live != nil {
-			gets += ", and what the server says"
+			gets += ", and what the server sends"
 		}
 		a.say(fmt.Sprintf("listening on %s, which other machines may reach: they can read %s", listener.Addr(), gets))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// benchCalls is how many calls there are; a call is two frames.
+// benchCalls is the number of calls; a call is two frames.
 const benchCalls = 500_000
 
 // benchCall is the request of a recorded call.
@@ -51,9 +51,8 @@ func benchFile(b *testing.B) (path string, frames int) {
 	return path, int(seq)
 }
 
-// BenchmarkMockStart compares the start of a mock with a bare scan of the same file of
-// a million frames, which reads all of them and looks at none. x-scan is how many times a
-// scan that is.
+// BenchmarkMockStart compares the start of a mock with a bare scan of the same file of a million frames,
+// which reads all of them without parsing. x-scan is the ratio to the scan.
 func BenchmarkMockStart(b *testing.B) {
 	path, frames := benchFile(b)
 	var scan float64

@@ -10,9 +10,9 @@ import (
 	"github.com/mcptap/mcptap/demo"
 )
 
-// The demo's client is of the official SDK, uses each feature of its server once,
-// and checks what comes back and in which order. It cannot tell the mock from the
-// server that was recorded, at any pace, and nothing that it does deviates.
+// The demo's client uses the official SDK and each feature of its server once, and checks the responses
+// and their order. It cannot distinguish the mock from the recorded server, at any pace, and nothing
+// that it does deviates.
 func TestMockDemo(t *testing.T) {
 	t.Parallel()
 	mcptap := demoProgram(t)
@@ -33,8 +33,7 @@ func TestMockDemo(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		report := filepath.Join(dir, "report.ndjson")
-		// The client wants the server's words on stderr too, which the mock does
-		// not say.
+		// The client also expects the server's output on stderr, which the mock does not print.
 		const both = `"$0" show "$1" --raw --lane stderr >&2; shift; exec "$0" mock "$@"`
 		for _, args := range [][]string{
 			{session}, {session, "--pace", "instant"}, {session, "--pace", "recorded"}, {text},

@@ -21,7 +21,7 @@ func startMock(t *testing.T, args ...string) *running {
 	return start(t, nil, append([]string{"mock", "--listen", "127.0.0.1:0"}, args...)...)
 }
 
-// postMock sends a message and returns the answer.
+// postMock sends a message and returns the response.
 func postMock(t *testing.T, url, id, body string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
@@ -44,8 +44,8 @@ func postMock(t *testing.T, url, id, body string) (*http.Response, string) {
 	return res, string(b)
 }
 
-// The mock over HTTP prints where it is, serves until it is ended, and its exit code
-// and report say what was missed, by any client.
+// The mock over HTTP prints its address and serves until it is interrupted. Its exit code and report
+// name what any client requested in vain.
 func TestMockListens(t *testing.T) {
 	text := filepath.Join("..", "..", "testdata", "sessions", "2025-11-25-tools-healthy.txtar")
 	r := startMock(t, text, "--json")
@@ -84,7 +84,7 @@ func TestMockListens(t *testing.T) {
 	if b := string(raw); err != nil || strings.Count(b, `"kind":"miss"`) != 2 || strings.Count(b, `"type":"summary"`) != 1 || !strings.Contains(b, `"sent_requests":1,`) {
 		t.Error(err, b)
 	}
-	for want, args := range map[int][]string{130: nil, 1: {"--verify"}} { // a failure outranks Ctrl-C
+	for want, args := range map[int][]string{130: nil, 1: {"--verify"}} { // a failure takes precedence over Ctrl-C
 		r = startMock(t, append([]string{text}, args...)...)
 		if code := r.stop(syscall.SIGINT); code != want {
 			t.Errorf("%v: exit code %d, want %d\n%s", args, code, want, r.stderr)
@@ -111,7 +111,7 @@ func TestMockReportsRefusals(t *testing.T) {
 	}
 }
 
-// What makes no sense is said.
+// Invalid combinations of flags are refused.
 func TestMockListenRefuses(t *testing.T) {
 	text := filepath.Join("..", "..", "testdata", "sessions", "2025-11-25-tools-healthy.txtar")
 	for _, c := range []struct {

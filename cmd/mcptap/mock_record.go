@@ -24,7 +24,7 @@ import (
 	"github.com/mcptap/mcptap/tap/streamable"
 )
 
-// The record modes, as VCR has them.
+// The record modes, named as in VCR.
 const (
 	recordNone = "none"
 	recordOnce = "once"
@@ -46,7 +46,7 @@ func (o *mockRecordOptions) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("record", cobra.FixedCompletions([]string{recordNone, recordOnce, recordNew, recordAll}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// mockArgs takes a recording and, behind --, a command.
+// mockArgs takes a recording and, after --, a command.
 func mockArgs(cmd *cobra.Command, args []string) error {
 	rec := args
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -89,7 +89,7 @@ func (o *mockRecordOptions) check(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// plan returns the mode of a run: none, new or all.
+// plan returns the mode of the run: none, new or all.
 func (o *mockRecordOptions) plan(a *app, arg string) string {
 	missing := false
 	if _, err := os.Stat(arg); errors.Is(err, os.ErrNotExist) {
@@ -105,8 +105,8 @@ func (o *mockRecordOptions) plan(a *app, arg string) string {
 	return recordNone
 }
 
-// recordWhole runs a server as `mcptap stdio` does, and puts the recording in the
-// place of the one that was named.
+// recordWhole runs a server as `mcptap stdio` does, and replaces the named recording with
+// the new one.
 func (a *app) recordWhole(ctx context.Context, arg string, command []string) error {
 	target, err := mockrecord.Target(arg, a.find)
 	if err != nil {
@@ -122,14 +122,14 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	inner := app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env, now: a.now, zone: a.zone, dirFlag: work}
 	rec := new(stdioOptions).record(&inner, command, 64<<20, warn)
 	if rec == nil {
-		return errors.New("no directory for the recording") // warn said which
+		return errors.New("no directory for the recording") // warn has reported why
 	}
 	code, err := stdio.Run(stdio.Config{Command: command, Recorder: rec, Warn: warn})
 	rec.Close()
 	if err != nil {
 		a.say(err.Error())
 	} else if err = mockrecord.PublishIfAnswered(context.WithoutCancel(ctx), rec.Path(), target, command); err != nil {
-		return nothingIsNo(err)
+		return nothingExit(err)
 	}
 	if code != 0 {
 		return exitCode(code)
@@ -137,21 +137,21 @@ func (a *app) recordWhole(ctx context.Context, arg string, command []string) err
 	return nil
 }
 
-// How long a live server may take for what it still owes when the client has ended its
-// input: a process, whose input ends then too, and one at a URL. A client that does not
-// wait so long sends SIGTERM.
+// How long a live server may take for its pending responses once the client has closed its
+// input: a process, whose input is closed too, and a server at a URL. A client that does
+// not wait that long sends SIGTERM.
 const (
-	processTime = 5 * time.Second
-	answerTime  = 30 * time.Second
+	processPatience = 5 * time.Second
+	urlPatience     = 30 * time.Second
 )
 
-// extend plays a recording to the client, sends other requests to a server, and adds
-// these to the recording. anew reports that there is nothing to play.
+// extend plays a recording to the client, forwards other requests to a server, and adds
+// them to the recording. If anew is set, there is nothing to play.
 func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []string, opt replay.Options, anew bool) error {
 	server := mockrecord.Server{At: o.record.at, Tap: o.record.tap, Header: new(stdioOptions).header(command), Stderr: a.stderr, Open: a.open, Now: a.now}
-	live := &mock.Live{Patience: processTime, Dial: server.Dial}
+	live := &mock.Live{Patience: processPatience, Dial: server.Dial}
 	if o.record.at.To != "" {
-		live.Patience = answerTime
+		live.Patience = urlPatience
 	}
 	opt.Forward = live.Forward
 	target, err := mockrecord.Target(arg, a.find)
@@ -173,7 +173,7 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 		if len(added) == 0 {
 			return nil
 		}
-		return nothingIsNo(server.Keep(context.WithoutCancel(ctx), arg, target, added, anew))
+		return nothingExit(server.Keep(context.WithoutCancel(ctx), arg, target, added, anew))
 	}
 	if o.http.listen != "" {
 		return endMock(report, o.extendHTTP(ctx, a, rec, report, live, finish))
@@ -181,14 +181,14 @@ func (o *mockOptions) extend(ctx context.Context, a *app, arg string, command []
 	session, err := live.Stdio(ctx, rec.Script, a.stdin, a.stdout, report.Note)
 	report.Over(session)
 	if ctx.Err() != nil {
-		err = nil // a host ends servers so
+		err = nil // hosts end servers this way
 	}
 	return endMock(report, errors.Join(err, finish()))
 }
 
 // extendHTTP serves the client over HTTP until the run is interrupted. It keeps serving
-// after the session has ended, because the program that started it expects a server,
-// and reports to clients that the session has ended.
+// after the session has ended, because the program that started it expects a server, but
+// then only reports to clients that the session has ended.
 func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recording, report *mockreport.Report, live *mock.Live, finish func() error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -210,7 +210,7 @@ func (o *mockOptions) extendHTTP(ctx context.Context, a *app, rec *mock.Recordin
 	return errors.Join(err, <-served)
 }
 
-// toExtend opens what is to be extended, which is one session.
+// toExtend opens the recording to extend, which must have one session.
 func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt replay.Options, anew bool) (*mock.Recording, error) {
 	if anew {
 		return mock.Load(func(func(tap.Frame, error) bool) {}, opt)
@@ -225,11 +225,11 @@ func (o *mockOptions) toExtend(ctx context.Context, a *app, arg string, opt repl
 	return rec, nil
 }
 
-// nothingIsNo sets the exit code of a run that recorded nothing.
-func nothingIsNo(err error) error {
+// nothingExit sets the exit code of a run that recorded nothing.
+func nothingExit(err error) error {
 	var nothing *mockrecord.NothingError
 	if errors.As(err, &nothing) {
-		return coded{err, exitNo}
+		return coded{err, exitNegative}
 	}
 	return err
 }

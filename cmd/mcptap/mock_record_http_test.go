@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/demo"
 )
 
-// driveHTTP asks the demo's server for a few things as a client of the official SDK.
-func driveHTTP(t *testing.T, url, revision string, cities ...string) (said []string) {
+// driveHTTP sends some requests to the demo's server, as a client of the official SDK.
+func driveHTTP(t *testing.T, url, revision string, cities ...string) (responses []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -32,20 +32,20 @@ func driveHTTP(t *testing.T, url, revision string, cities ...string) (said []str
 	for _, city := range cities {
 		res, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "forecast", Arguments: map[string]any{"city": city}})
 		if err != nil {
-			said = append(said, err.Error())
+			responses = append(responses, err.Error())
 			continue
 		}
 		text, _ := res.Content[0].(*mcp.TextContent)
-		said = append(said, text.Text)
+		responses = append(responses, text.Text)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	return said
+	return responses
 }
 
-// A client of HTTP records the server of a command as one on stdio does: the whole
-// session, what is new, all of it anew. What was recorded is played without the server.
+// An HTTP client records the server of a command as a stdio client does: the whole session, what is new,
+// or everything again. The recording is played without the server.
 func TestRecordOverHTTP(t *testing.T) {
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {
 		t.Run(revision, func(t *testing.T) {
@@ -56,28 +56,30 @@ func TestRecordOverHTTP(t *testing.T) {
 				mode   string
 				cities []string
 				code   int
-				check  func(said []string) bool
+				check  func(responses []string) bool
 			}{
-				{"once", []string{"oslo"}, 0, func(said []string) bool { oslo = said[0]; return !strings.Contains(oslo, "mcptap") }},
-				{"once", []string{"oslo", "bergen"}, 1, func(said []string) bool { return said[0] == oslo && strings.Contains(said[1], "no recorded response") }},
-				{"new", []string{"oslo", "bergen"}, 0, func(said []string) bool {
-					bergen = said[1]
-					return said[0] == oslo && bergen != oslo && !strings.Contains(bergen, "mcptap")
+				{"once", []string{"oslo"}, 0, func(responses []string) bool { oslo = responses[0]; return !strings.Contains(oslo, "mcptap") }},
+				{"once", []string{"oslo", "bergen"}, 1, func(responses []string) bool {
+					return responses[0] == oslo && strings.Contains(responses[1], "no recorded response")
 				}},
-				{"none", []string{"oslo", "bergen"}, 0, func(said []string) bool { return said[0] == oslo && said[1] == bergen }},
-				{"all", []string{"bergen"}, 0, func(said []string) bool { return said[0] == bergen }},
-				{"none", []string{"bergen", "oslo"}, 1, func(said []string) bool {
-					return said[0] == bergen && strings.Contains(said[1], "no recorded response")
+				{"new", []string{"oslo", "bergen"}, 0, func(responses []string) bool {
+					bergen = responses[1]
+					return responses[0] == oslo && bergen != oslo && !strings.Contains(bergen, "mcptap")
+				}},
+				{"none", []string{"oslo", "bergen"}, 0, func(responses []string) bool { return responses[0] == oslo && responses[1] == bergen }},
+				{"all", []string{"bergen"}, 0, func(responses []string) bool { return responses[0] == bergen }},
+				{"none", []string{"bergen", "oslo"}, 1, func(responses []string) bool {
+					return responses[0] == bergen && strings.Contains(responses[1], "no recorded response")
 				}},
 			} {
 				before, _ := os.ReadFile(path)
 				r := startMock(t, append([]string{path, "--record", step.mode}, server...)...)
-				if said := driveHTTP(t, r.line, revision, step.cities...); !step.check(said) {
-					t.Errorf("%s: %q", step.mode, said)
+				if responses := driveHTTP(t, r.line, revision, step.cities...); !step.check(responses) {
+					t.Errorf("%s: %q", step.mode, responses)
 				}
-				if revision == demo.Stateless { // which has not ended the session: the old file is there still
+				if revision == demo.Stateless { // the session has not ended: the old file is still there
 					if now, _ := os.ReadFile(path); string(now) != string(before) {
-						t.Errorf("%s: it was written too early", step.mode)
+						t.Errorf("%s: the file was written too early", step.mode)
 					}
 				}
 				if code := r.stop(syscall.SIGTERM); code != step.code {
@@ -92,8 +94,8 @@ func TestRecordOverHTTP(t *testing.T) {
 	}
 }
 
-// A server at a URL, too. The recording is written when the client ends the session,
-// and mcptap stays until it is interrupted.
+// Likewise a server at a URL. The recording is written when the client ends the session, and mcptap runs
+// until it is interrupted.
 func TestRecordOverHTTPFromURL(t *testing.T) {
 	url := plansServer(t)
 	path := filepath.Join(t.TempDir(), "session.ndjson")
@@ -112,7 +114,7 @@ func TestRecordOverHTTPFromURL(t *testing.T) {
 		t.Error(body)
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("it was written too early")
+		t.Error("the file was written too early")
 	}
 	req, err := http.NewRequestWithContext(t.Context(), "DELETE", listening, nil)
 	if err != nil {

@@ -32,7 +32,7 @@ label: hand
 
 var oneMore = []tap.Frame{{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":2,"method":"b"}` + "\n"), Size: 38}}
 
-// What a person wrote above a transcript stays there when something is added.
+// Comments above a transcript are kept when something is added.
 func TestAddToKeepsComments(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "session.txtar")
 	if err := os.WriteFile(path, []byte(handWritten), 0o600); err != nil {
@@ -57,7 +57,7 @@ func TestAddToKeepsComments(t *testing.T) {
 	}
 }
 
-// When nothing can be added the old file stays, and nothing is left beside it.
+// If nothing can be added, the old file is kept, and no other file is left.
 func TestAddToFails(t *testing.T) {
 	for name, text := range map[string]string{
 		"damaged":   strings.Replace(handWritten, "label:", "lable:", 1),
@@ -124,7 +124,7 @@ const (
 	planNever  = `{"jsonrpc":"2.0","id":4,"method":"resources/list"}`
 )
 
-// A server at a URL is recorded for a client on stdio, and asked for what is new.
+// A server at a URL is recorded for a client on stdio, and receives the new requests.
 func TestRecordFromURL(t *testing.T) {
 	url := plansServer(t)
 	path := filepath.Join(t.TempDir(), "session.ndjson")
@@ -155,9 +155,8 @@ func TestRecordFromURL(t *testing.T) {
 	}
 }
 
-// A server that requires a token, has a certificate of its own, or speaks HTTP+SSE at
-// a path of any name can be recorded too. The token is not recorded, not even where the
-// server repeats it.
+// A server that requires a token, has a private certificate, or uses HTTP+SSE at a path with any name can
+// also be recorded. The token is not recorded, even if the server repeats it.
 func TestRecordFromURLWithHeader(t *testing.T) {
 	const token = "tok-1f6c0e7b9d2a4835"
 	var live http.Handler
@@ -208,7 +207,7 @@ func TestRecordFromURLWithHeader(t *testing.T) {
 	}
 }
 
-// What the transport refuses is not an answer to be recorded.
+// A refusal by the transport is not recorded as a response.
 func TestRecordRefusal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "session.txtar")
 	if err := os.WriteFile(path, []byte(handWritten), 0o600); err != nil {
@@ -225,7 +224,7 @@ func TestRecordRefusal(t *testing.T) {
 		}
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != handWritten {
-		t.Errorf("%v, it was changed: %s", err, after)
+		t.Errorf("%v, the recording was changed: %s", err, after)
 	}
 	for _, args := range [][]string{{"--to", "example.com"}, {"--to", refusing.URL, "--", "x"}, {"--record", "new", "--to", "ftp://x"}} {
 		a, out := testApp(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// One signal ends a mock whose client sends, but does not read: what is being written
-// to it waits for nobody. The verdict is on what it had asked for.
+// One signal ends a mock whose client sends but does not read, even while it is writing to it. The
+// result covers what the client had requested.
 func TestMockOfClientThatDoesNotRead(t *testing.T) {
 	needSignals(t)
 	const request = `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n"
@@ -30,12 +30,12 @@ func TestMockOfClientThatDoesNotRead(t *testing.T) {
 	}{
 		{"SIGTERM", []string{path, "--verify"}, syscall.SIGTERM, 0},
 		{"SIGINT", []string{path}, os.Interrupt, 130},
-		{"while something is added", []string{other, "--record", "new", "--", "mcptap", "mock", path}, syscall.SIGTERM, 0},
+		{"while recording", []string{other, "--record", "new", "--", "mcptap", "mock", path}, syscall.SIGTERM, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command("mcptap", append([]string{"mock", "--dir", t.TempDir()}, c.args...)...)
-			var said bytes.Buffer
-			cmd.Stderr = &said
+			var output bytes.Buffer
+			cmd.Stderr = &output
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -51,21 +51,21 @@ func TestMockOfClientThatDoesNotRead(t *testing.T) {
 			if _, err := io.WriteString(in, request); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // the rest is being written
+			if _, err := io.ReadFull(out, make([]byte, 1)); err != nil { // the rest is still being written
 				t.Fatal(err)
 			}
 			if err := cmd.Process.Signal(c.sig); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // without reading, or closing anything
-			if code := cmd.ProcessState.ExitCode(); code != c.code || said.Len() > 0 {
-				t.Errorf("exit code %d, want %d\n%s", code, c.code, &said)
+			if code := cmd.ProcessState.ExitCode(); code != c.code || output.Len() > 0 {
+				t.Errorf("exit code %d, want %d\n%s", code, c.code, &output)
 			}
 		})
 	}
 }
 
-// What ended a run is reported even if a request was missed before.
+// The error that ended a run is reported even if a request was missed before.
 func TestMockFailureAfterMiss(t *testing.T) {
 	path := record(t, []tap.Frame{{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"b"}`)}})
 	a, out := testApp(nil)

@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/store"
 )
 
-// opener returns what opens recordings, and makes them of texts and bundles.
+// opener returns what opens recordings, and converts exports and bundles to them.
 func (a *app) opener() *recording.Opener {
 	return &recording.Opener{Dir: a.dataDir, Temp: a.tempDir, Now: a.now, Label: labelOf}
 }
@@ -55,7 +55,7 @@ func (a *app) removeTemp() {
 	}
 }
 
-// labelOf returns the label of a recording that has none.
+// labelOf returns a label for a recording without one.
 func labelOf(command []string, file string) string {
 	if len(command) > 0 {
 		return labels.For(command)
@@ -63,10 +63,10 @@ func labelOf(command []string, file string) string {
 	return labels.Tidy(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 }
 
-// errWhole is for commands that take no part of a recording.
+// errWhole is for commands that cannot take part of a recording.
 var errWhole = errors.New("takes a whole recording, not a session of one")
 
-// find returns the file of an argument that must name a whole recording, not a text, a
+// find returns the file of an argument that must name a whole recording, not an export, a
 // bundle or a session.
 func (a *app) find(arg string) (string, error) {
 	path, err := a.findFile(arg)
@@ -74,7 +74,7 @@ func (a *app) find(arg string) (string, error) {
 	return path, err
 }
 
-// findFile is find without the note on a label that several recordings have.
+// findFile is find without the report on a label that several recordings share.
 func (a *app) findFile(arg string) (string, error) {
 	dir, err := a.dataDir()
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *app) findFile(arg string) (string, error) {
 	return path, err
 }
 
-// sameLabel returns the recordings with a label, the newest first, if an argument is the
-// label by which the recording at path was found.
+// sameLabel returns the recordings with a label, newest first, if arg is the label by
+// which the recording at path was found.
 func (a *app) sameLabel(arg, path string) (label string, same []store.Info) {
 	label, _, _ = store.CutSession(arg)
 	if dir, err := a.dataDir(); err == nil {
@@ -100,8 +100,8 @@ func (a *app) sameLabel(arg, path string) (label string, same []store.Info) {
 	return label, nil
 }
 
-// noteLabel reports once that an argument is a label that several recordings have, or @live if
-// several are; path is that of the newest.
+// noteLabel reports, once per argument, that several recordings have the label arg, or
+// that several are live if arg is @live; path is the newest.
 func (a *app) noteLabel(arg, path string) {
 	if slices.Contains(a.noted, arg) {
 		return
@@ -135,7 +135,7 @@ func (a *app) completeRecording(_ *cobra.Command, args []string, prefix string) 
 	return store.Completions(dir, prefix), cobra.ShellCompDirectiveDefault
 }
 
-// warnVariables reports variables that are probably misspelled settings, in one line.
+// warnVariables reports environment variables that are probably misspelled settings.
 func (a *app) warnVariables() {
 	var wrong []string
 	names, near := settings.Unknown(a.environ)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A spanSink is a collector that keeps the spans that it gets.
+// A spanSink is a collector that keeps the spans that it receives.
 type spanSink struct {
 	*httptest.Server
 	t      *testing.T
@@ -25,7 +25,7 @@ type spanSink struct {
 	more   chan struct{}
 }
 
-// A sentSpan is what a test looks at of a span.
+// A sentSpan is the part of a span that a test checks.
 type sentSpan struct {
 	line          string
 	Name          string
@@ -101,17 +101,17 @@ func (s *spanSink) await(names ...string) map[string]sentSpan {
 		select {
 		case <-s.more:
 		case <-late:
-			s.t.Fatalf("no span %q in all this time; there are %v", missing, by)
+			s.t.Fatalf("timeout: no span %q; there are %v", missing, by)
 		}
 	}
 }
 
-// A traced is a server behind `mcptap stdio`, whose client is the test.
+// A traced is a server run by `mcptap stdio`, whose client is the test.
 type traced struct {
 	*exec.Cmd
 	in     io.WriteCloser
 	out    *json.Decoder
-	stderr *os.File // what it says
+	stderr *os.File // its stderr
 	dir    string
 }
 
@@ -144,7 +144,7 @@ func startTraced(t *testing.T, env []string, flags ...string) *traced {
 	return p
 }
 
-// call asks, and waits for the answer, which is the params.
+// call sends a request, and waits for the response, which echoes the params.
 func (p *traced) call(t *testing.T, method, params string) {
 	t.Helper()
 	if _, err := io.WriteString(p.in, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+"}\n"); err != nil {
@@ -159,16 +159,16 @@ func (p *traced) call(t *testing.T, method, params string) {
 	}
 }
 
-// end closes the server's input, and returns the exit code and what was said.
+// end closes the server's input, and returns the exit code and stderr.
 func (p *traced) end(t *testing.T) (int, string) {
 	t.Helper()
 	p.in.Close()
-	said, err := io.ReadAll(p.stderr)
+	output, err := io.ReadAll(p.stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = p.Wait()
-	return p.ProcessState.ExitCode(), string(said)
+	return p.ProcessState.ExitCode(), string(output)
 }
 
 const otlpMeta = `{"name":"echo","_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}`
@@ -187,8 +187,8 @@ func TestOTLPWhileTheTapRuns(t *testing.T) {
 	p.call(t, "ping", "{}")
 	sink.await("ping")
 	p.call(t, "never", "{}")
-	if code, said := p.end(t); code != 3 || said != "" {
-		t.Errorf("code %d, it said %q", code, said)
+	if code, output := p.end(t); code != 3 || output != "" {
+		t.Errorf("exit code %d, stderr %q", code, output)
 	}
 	if x := sink.await("never")["never"]; !strings.HasPrefix(x.Status.Message, "no response was recorded") {
 		t.Errorf("%+v", x)
@@ -208,7 +208,7 @@ func TestOTLPWhileTheTapRuns(t *testing.T) {
 	}
 }
 
-// What a killed tap has recorded is sent all the same.
+// What a killed tap has recorded is still sent.
 func TestOTLPOfAKilledTap(t *testing.T) {
 	needSignals(t)
 	t.Parallel()
@@ -224,7 +224,7 @@ func TestOTLPOfAKilledTap(t *testing.T) {
 	sink.await("never", "tools/list")
 }
 
-// With --redact nothing is sent that is not recorded, and with --off nothing at all.
+// With --redact only what is recorded is sent, and with --off nothing.
 func TestOTLPOfWhatIsRecorded(t *testing.T) {
 	t.Parallel()
 	sink := newSpanSink(t)
@@ -244,8 +244,8 @@ func TestOTLPOfWhatIsRecorded(t *testing.T) {
 	}
 }
 
-// A collector that never answers holds up nothing: the server's exit code comes while
-// the request still waits.
+// A collector that never responds delays nothing: the server's exit code is returned while the request
+// is still waiting.
 func TestOTLPToACollectorThatHangs(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 100), make(chan struct{})
@@ -261,13 +261,13 @@ func TestOTLPToACollectorThatHangs(t *testing.T) {
 	for range 100 {
 		p.call(t, "ping", "{}")
 	}
-	if code, said := p.end(t); code != 7 || said != "" && !strings.Contains(said, "cannot be reached") {
-		t.Errorf("code %d, it said %q", code, said)
+	if code, output := p.end(t); code != 7 || output != "" && !strings.Contains(output, "cannot be reached") {
+		t.Errorf("exit code %d, stderr %q", code, output)
 	}
 }
 
-// Where nobody listens, that is said once, without the secrets of the URL.
-func TestOTLPToNobody(t *testing.T) {
+// An unreachable collector is reported once, without the secrets of the URL.
+func TestOTLPUnreachable(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -278,10 +278,10 @@ func TestOTLPToNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.call(t, "ping", "{}")
-	code, said := p.end(t)
-	said = string(first[:]) + said
-	if want := "mcptap: " + gone.URL + "/x/v1/traces cannot be reached: dial tcp "; code != 7 || !strings.HasPrefix(said, want) || strings.Count(said, "\n") != 1 {
-		t.Errorf("code %d, it said %q, want %q", code, said, want)
+	code, output := p.end(t)
+	output = string(first[:]) + output
+	if want := "mcptap: " + gone.URL + "/x/v1/traces cannot be reached: dial tcp "; code != 7 || !strings.HasPrefix(output, want) || strings.Count(output, "\n") != 1 {
+		t.Errorf("exit code %d, stderr %q, want %q", code, output, want)
 	}
 }
 
@@ -301,6 +301,6 @@ func TestOTLPOfHTTP(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	if code := r.stop(os.Interrupt); code != exitInterrupted || r.complaints() != "" {
-		t.Errorf("code %d, it said %q", code, r.stderr)
+		t.Errorf("exit code %d, stderr %q", code, r.stderr)
 	}
 }

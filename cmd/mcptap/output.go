@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-// terminal returns the terminal that stdout is, or that is behind its pager, or nil.
+// terminal returns the terminal that stdout or its pager writes to, or nil.
 func (a *app) terminal() *os.File {
 	if f, ok := a.stdout.(*os.File); ok && a.screen == nil && term.IsTerminal(f) {
 		return f
@@ -22,7 +22,7 @@ func (a *app) terminal() *os.File {
 	return a.screen
 }
 
-// width returns the width of a line of stdout, 0 if it is unlimited.
+// width returns the line width of stdout, 0 if it is unlimited.
 func (a *app) width() int {
 	if n, err := strconv.Atoi(a.env("COLUMNS")); err == nil && n > 0 {
 		return max(n, term.MinWidth)
@@ -53,7 +53,7 @@ func (a *app) palette() term.Palette {
 	return term.Palette{On: a.terminal() != nil && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"}
 }
 
-// printer returns a printer of lines for stdout; w is stdout or a buffer before it.
+// printer returns a printer for stdout; w is stdout or a buffer in front of it.
 func (a *app) printer(w io.Writer) *term.Printer {
 	return &term.Printer{W: w, Palette: a.palette(), Width: a.width()}
 }
@@ -79,7 +79,7 @@ func (a *app) paged(off bool, run func() error) error {
 	a.stdout, a.screen = p, screen
 	err := run()
 	a.stdout, a.screen = stdout, was
-	if errors.Is(err, syscall.EPIPE) { // the person has seen enough
+	if errors.Is(err, syscall.EPIPE) { // the user quit the pager
 		err = nil
 	}
 	return errors.Join(err, p.Wait())

@@ -22,12 +22,12 @@ func TestPagerCommand(t *testing.T) {
 	}
 }
 
-// On a terminal, output for a person goes through the pager.
+// On a terminal, text output goes through the pager.
 func TestPager(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: needs a shell")
 	}
-	path := writeTalk(t, talks[0], 5000)
+	path := writeTraffic(t, traffics[0], 5000)
 	for _, c := range []struct {
 		pager string
 		args  []string
@@ -53,7 +53,7 @@ func TestPager(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, out := testApp(map[string]string{"PAGER": c.pager})
-		a.screen = screen // takes it for a terminal
+		a.screen = screen // treats it as a terminal
 		code := a.run(c.args)
 		screen.Close()
 		b, err := os.ReadFile(screen.Name())

@@ -14,11 +14,11 @@ import (
 	"github.com/mcptap/mcptap/internal/term"
 )
 
-const pinLong = `Writes what the server of a recording offers, as JSON that is made to be reviewed and
+const pinLong = `Writes what the server of a recording offers, as JSON meant to be reviewed and
 committed: its name, instructions and capabilities, and the definitions of its tools,
-prompts, resources and resource templates, of all lists that were requested. Of a tool
-that was offered in several versions the last is pinned, and a warning names it. What was
-not requested is not pinned.
+prompts, resources and resource templates, of all lists that were requested. If a
+tool was offered in several versions, the last is pinned, and a warning names it. What
+was not requested is not pinned.
 
 ` + "`mcptap check REC --lock FILE`" + ` reports what has changed, with the meaning of the
 change; --locked also fails for what is not pinned, and --update-lock writes the file.`

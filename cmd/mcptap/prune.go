@@ -18,15 +18,15 @@ import (
 
 const pruneLong = `Deletes old recordings permanently, by one or more rules:
 
-  --older-than 30d   those that ended longer ago (units w, d, h, m)
+  --older-than 30d   those that ended more than 30 days ago (units w, d, h, m)
   --max-size 2GB     the oldest, until the rest is not larger than this
   --keep-last 20     all but the 20 newest; with another rule, it protects these 20
 
-Live recordings count but are never removed. A damaged recording has the age of its
-file, an imported one that of its contents. --label limits all rules to recordings
-with a matching label.
+Live recordings count but are never removed. The age of a damaged recording is
+that of its file; the age of an imported one is that of its contents. --label limits all
+rules to recordings with a matching label.
 
-The list is printed first; then it asks. Without a terminal to ask on, it needs --yes.`
+The list is printed, followed by a prompt. Without a terminal, --yes is required.`
 
 type pruneOptions struct {
 	rules  prune.Rules
@@ -60,7 +60,7 @@ func newPrune(a *app) *cobra.Command {
 
 func (o *pruneOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.older, "older-than", "", "remove recordings that ended longer ago than this `age`, such as 30d")
+	f.StringVar(&o.older, "older-than", "", "remove recordings that ended longer than this `age` ago, such as 30d")
 	f.IntVar(&o.rules.Keep, "keep-last", 0, "keep this `number` of the newest recordings")
 	f.StringVar(&o.size, "max-size", "", "remove the oldest until the rest is at most this `size`, such as 2GB")
 	f.StringVar(&o.label, "label", "", "only recordings with a label that matches this `pattern`, such as 'github*'")
@@ -69,8 +69,8 @@ func (o *pruneOptions) addFlags(cmd *cobra.Command) {
 	addJSON(cmd, &o.json)
 }
 
-// check reads the rules. Whatever is not certain removes nothing: in a script
-// an argument may be empty that should not be.
+// check reads the rules. It refuses whatever is not certain, because a variable in a
+// script may be empty by mistake.
 func (o *pruneOptions) check(given func(flag string) bool) error {
 	r := &o.rules
 	r.HasOlder, r.HasKeep, r.HasSize = given("older-than"), given("keep-last"), given("max-size")
@@ -127,7 +127,7 @@ func (o *pruneOptions) run(a *app) error {
 		return nil
 	case !o.yes && !a.ask("Permanently remove "+what+"?"):
 		a.say("nothing was removed")
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	if err := removePruned(chosen); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (o *pruneOptions) run(a *app) error {
 	return nil
 }
 
-// removePruned deletes the recordings. It ignores those already deleted.
+// removePruned deletes the recordings. It ignores those that are already deleted.
 func removePruned(chosen []prune.Candidate) error {
 	var errs []error
 	for _, p := range chosen {
@@ -147,7 +147,7 @@ func removePruned(chosen []prune.Candidate) error {
 	return errors.Join(errs...)
 }
 
-// list prints what would go.
+// list prints what would be removed.
 func (o *pruneOptions) list(a *app, chosen []prune.Candidate) error {
 	w := bufio.NewWriter(a.stdout)
 	if o.json {

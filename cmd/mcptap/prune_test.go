@@ -18,8 +18,8 @@ import (
 
 const day = 24 * time.Hour
 
-// shelf is some recordings as store.List describes them: how long ago each
-// began and ended, its size, and how it is.
+// shelf returns some recordings as store.List would, with the time since their start and end, size and
+// status.
 func shelf() []store.Info {
 	info := func(id, label string, began, ended time.Duration, size int64, s store.Status) store.Info {
 		return store.Info{
@@ -53,7 +53,7 @@ func TestPruneChoose(t *testing.T) {
 		name  string
 		rules prune.Rules
 		label string
-		want  string // the oldest first
+		want  string // oldest first
 		over  int64
 	}{
 		{"age counts from the end", older(7 * day), "", "f older_than, c older_than", 0},
@@ -61,17 +61,17 @@ func TestPruneChoose(t *testing.T) {
 		{"nothing that old", older(400 * day), "", "", 0},
 		{"keep some", keep(prune.Rules{}, 2), "", "f keep_last, long keep_last, c keep_last", 0},
 		{"keep all", keep(prune.Rules{}, 50), "", "", 0},
-		{"keep none but what is live", keep(prune.Rules{}, 0), "", "f keep_last, long keep_last, c keep_last, b keep_last, soon keep_last", 0},
+		{"keep only live ones", keep(prune.Rules{}, 0), "", "f keep_last, long keep_last, c keep_last, b keep_last, soon keep_last", 0},
 		{"the oldest by size", size(prune.Rules{}, 100), "", "f max_size, long max_size", 0},
 		{"exactly the size", size(prune.Rules{}, 160), "", "", 0},
 		{"a byte too many", size(prune.Rules{}, 159), "", "f max_size", 0},
-		{"what is live is too large by itself", size(prune.Rules{}, 10), "", "f max_size, long max_size, c max_size, b max_size, soon max_size", 47},
+		{"live ones alone are too large", size(prune.Rules{}, 10), "", "f max_size, long max_size, c max_size, b max_size, soon max_size", 47},
 		{"age, then size", size(older(30*day), 100), "", "f older_than, long max_size", 0},
 		{"age makes it fit", size(older(30*day), 120), "", "f older_than", 0},
 		{"the last are kept from age", keep(older(0), 3), "", "f older_than, long older_than", 0},
 		{"the last are kept from size", keep(size(prune.Rules{}, 10), 3), "", "f max_size, long max_size", 80},
 		{"only with a label", keep(prune.Rules{}, 1), "files", "f keep_last", 0},
-		{"a pattern, also over a slash", older(0), "we*", "long older_than, b older_than", 0},
+		{"a pattern that matches a slash", older(0), "we*", "long older_than, b older_than", 0},
 		{"no such label", older(0), "nope", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestPruneChoose(t *testing.T) {
 	}
 }
 
-// Whatever the rules are, what is live stays, what is kept stays, and what is
-// still too large could not be made smaller.
+// Whatever the rules are, live and kept recordings remain, and if the rest is still too large, it could
+// not be made smaller.
 func TestPruneProtects(t *testing.T) {
 	for keep := range 9 {
 		for _, age := range []time.Duration{0, 3 * day, 45 * day} {
@@ -135,7 +135,7 @@ func TestParseAge(t *testing.T) {
 	}
 }
 
-// shelve makes a recording that began so long ago and ran for an hour.
+// shelve creates a recording that began this long ago and ran for an hour.
 func shelve(t *testing.T, dir, id, label string, ago time.Duration, payload int) string {
 	t.Helper()
 	h := tap.Header{ID: id, Label: label, Start: testNow.Add(-ago), Transport: "stdio"}
@@ -253,7 +253,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// What is not certain removes nothing.
+// If a rule is invalid, nothing is removed.
 func TestPruneUsage(t *testing.T) {
 	dir := t.TempDir()
 	shelve(t, dir, "00000001", "github", 4000*day, 10)

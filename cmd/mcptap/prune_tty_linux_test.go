@@ -9,8 +9,7 @@ import (
 	"unsafe"
 )
 
-// terminal opens a pseudo-terminal: what is written to person is what a person
-// types on the other.
+// terminal opens a pseudo-terminal: what is written to person is typed on tty.
 func terminal(t *testing.T) (person, tty *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -41,7 +40,7 @@ func TestPruneAsks(t *testing.T) {
 		{"\n", 1, "00000001 00000002"},
 		{"n\n", 1, "00000001 00000002"},
 		{"yess\n", 1, "00000001 00000002"},
-		{"\x04", 1, "00000001 00000002"}, // the end of input
+		{"\x04", 1, "00000001 00000002"}, // end of input
 		{"y\n", 0, "00000002"},
 		{" YES \n", 0, "00000002"},
 	} {
@@ -62,7 +61,7 @@ func TestPruneAsks(t *testing.T) {
 			if !strings.Contains(out.String(), "00000001  Oct 11 12:00  github") {
 				t.Errorf("the list: %s", out)
 			}
-			asked := "" // what was typed comes back as well
+			asked := "" // what was typed is echoed as well
 			for !strings.Contains(asked, "? [y/N] ") {
 				piece := make([]byte, 4096)
 				n, err := person.Read(piece)

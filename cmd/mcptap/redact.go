@@ -20,11 +20,11 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-const redactLong = `Copies a recording and replaces secrets by pseudonyms. Equal secrets get equal
-pseudonyms, so the copy still mocks, replays and diffs. What was replaced is printed by
-rule and place. Secrets are
+const redactLong = `Copies a recording and replaces secrets with pseudonyms. Equal secrets get equal
+pseudonyms, so the copy still works with mock, replay and diff. What was replaced is
+printed by rule and place. Secrets are
 
-  - values whose name says so: password, API_KEY, --token, Authorization, Cookie
+  - values with a telling name: password, API_KEY, --token, Authorization, Cookie
   - values with a known shape: keys of services, JSON Web Tokens, private keys,
     passwords in URLs; with --emails, e-mail addresses
   - what a --rule names:
@@ -34,16 +34,16 @@ rule and place. Secrets are
       pattern:REGEX   what matches, or its first group
   - any of these values elsewhere, in JSON strings, base64, URLs, headers and stderr
 
-Schemas of tools stay. No rule finds every secret: read what you send. --check writes
+Tool schemas are kept. No rule finds every secret: read what you send. --check writes
 nothing, and exits with 1 if it finds a secret.`
 
-// redactFlags are the flags of what counts as a secret.
+// redactFlags are the flags that define what counts as a secret.
 type redactFlags struct {
 	rules  []string
 	emails bool
 }
 
-// add adds them to a command that makes a copy.
+// add adds the flags to a command that makes a copy.
 func (f *redactFlags) add(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.rules, "rule", nil, "another `rule` for secrets, such as key:customer")
 	set.BoolVar(&f.emails, "emails", false, "treat e-mail addresses as secrets")
@@ -126,7 +126,7 @@ func (o *redactOptions) run(ctx context.Context, a *app, arg string) error {
 		return err
 	}
 	if o.check && len(found) > 0 {
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func (o *redactOptions) report(a *app, found []redact.Finding) error {
 type redaction struct {
 	redactFlags
 	on bool
-	// by is made when the flags are right: the same for all that is recorded, so
-	// that a secret among the server's arguments is known in its frames.
+	// by is made once the flags are checked, and used for everything recorded, so that a
+	// secret among the server's arguments is also masked in its frames.
 	by *redact.Redactor
 }
 

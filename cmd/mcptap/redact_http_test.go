@@ -12,8 +12,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// With --redact no byte of a secret in a body reaches a file of the tap, while it
-// runs or afterwards; what crosses is not touched.
+// With --redact no byte of a secret in a body reaches a file of the tap, while it runs or afterwards. The
+// traffic is not changed.
 func TestHTTPRedactsWhatItRecords(t *testing.T) {
 	needSignals(t)
 	t.Parallel()
@@ -64,7 +64,7 @@ func joinClose(err error, c io.Closer) error {
 	return err
 }
 
-// readAllFiles returns what is in all files of a directory.
+// readAllFiles returns the contents of all files in a directory.
 func readAllFiles(t *testing.T, dir string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -74,7 +74,7 @@ func readAllFiles(t *testing.T, dir string) string {
 	var all strings.Builder
 	for _, name := range names {
 		b, err := os.ReadFile(name)
-		if err != nil && !os.IsNotExist(err) { // a file of the store may just have got another name
+		if err != nil && !os.IsNotExist(err) { // the store may just have renamed a file
 			t.Fatal(err)
 		}
 		all.Write(b)

@@ -10,18 +10,18 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The demo's exercise of every feature, redacted as far as anybody would, mocks with
-// the same transcript for the client as the original, but for the pseudonyms.
-func TestARedactedExerciseMocks(t *testing.T) {
+// A recording of the demo that is redacted as much as possible mocks with the same transcript for the
+// client as the original, except for pseudonyms.
+func TestRedactedDemoMocks(t *testing.T) {
 	t.Parallel()
 	mcptap := demoProgram(t)
 	for _, revision := range []string{demo.Handshake, demo.Stateless} {
 		original, red := recordDemo(t, mcptap, revision), filepath.Join(t.TempDir(), "red.mcptap")
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		code := a.run([]string{"redact", original, "-o", red, "--rule", "key:clientInfo", "--rule", "path:$.params.arguments",
 			"--rule", "path:$.result.content[*].text", "--rule", "path:$.result.structuredContent", "--rule", "path:$.result.contents[*].text"})
 		if code != 0 {
-			t.Fatalf("exit %d: %s", code, said)
+			t.Fatalf("exit %d: %s", code, output)
 		}
 		became, changed := pseudonyms(t, original, red)
 		if changed < 20 {
@@ -31,11 +31,11 @@ func TestARedactedExerciseMocks(t *testing.T) {
 		if len(was) != len(is) || len(was) < 40 {
 			t.Fatalf("%s: the client got %d messages, and %d of the redacted one", revision, len(was), len(is))
 		}
-		left := map[string]int{} // several may be sent at a time, and come in any order
+		left := map[string]int{} // several may be sent at the same time, and arrive in any order
 		for i := range was {
 			want, ok := became[string(was[i])]
 			if !ok {
-				t.Errorf("%s: it was never recorded: %s", revision, was[i])
+				t.Errorf("%s: this was never recorded: %s", revision, was[i])
 			}
 			left[want]++
 			left[string(is[i])]--
@@ -48,8 +48,7 @@ func TestARedactedExerciseMocks(t *testing.T) {
 	}
 }
 
-// pseudonyms says what each message to the client became, and how many frames were
-// changed.
+// pseudonyms returns what each message to the client became, and the number of changed frames.
 func pseudonyms(t *testing.T, original, red string) (became map[string]string, changed int) {
 	t.Helper()
 	became = map[string]string{}
@@ -68,8 +67,7 @@ func pseudonyms(t *testing.T, original, red string) (became map[string]string, c
 	return became, changed
 }
 
-// mocked plays a recording's client to a recording's server, and returns what the
-// client got.
+// mocked plays the client of a recording against a mock of it, and returns what the client received.
 func mocked(t *testing.T, mcptap, path string) (got [][]byte) {
 	t.Helper()
 	dir := t.TempDir()

@@ -20,8 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// plantedCorpus is the recording of the corpus of package redact, and what is planted in
-// it.
+// plantedCorpus returns a recording of the corpus of package redact, and the secrets planted in it.
 func plantedCorpus(t *testing.T) (path string, secrets []string) {
 	t.Helper()
 	a, err := txtar.ParseFile("../../redact/testdata/corpus.txtar")
@@ -45,7 +44,7 @@ func plantedCorpus(t *testing.T) (path string, secrets []string) {
 			f.Exchange = 1
 		}
 		for _, m := range marks.FindAllStringSubmatch(string(file.Data), -1) {
-			if len(m[1]) >= 8 { // the others may be anywhere by chance
+			if len(m[1]) >= 8 { // shorter ones may occur by chance
 				secrets = append(secrets, m[1])
 			}
 		}
@@ -57,7 +56,7 @@ func plantedCorpus(t *testing.T) (path string, secrets []string) {
 	return record(t, frames), secrets
 }
 
-// traces are the forms in which a secret would still be one.
+// traces returns the forms in which a secret would still be disclosed.
 func traces(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret), url.PathEscape(secret),
@@ -82,17 +81,16 @@ func noTrace(t *testing.T, what string, text []byte, secrets []string) {
 	}
 }
 
-// Of what is planted nothing is in the file of the copy, in what is exported of it,
-// or in any part of a bundle.
-func TestNothingPlantedLeavesTheHouse(t *testing.T) {
+// No planted secret is in the file of the copy, in exports of it, or in any part of a bundle.
+func TestPlantedSecretsAreNotDisclosed(t *testing.T) {
 	t.Parallel()
 	path, secrets := plantedCorpus(t)
 	copied := filepath.Join(t.TempDir(), "red.mcptap")
-	a, said := testApp(nil)
+	a, output := testApp(nil)
 	if code := a.run([]string{"redact", path, "-o", copied}); code != 0 {
-		t.Fatalf("exit %d: %s", code, said)
+		t.Fatalf("exit %d: %s", code, output)
 	}
-	noTrace(t, "the report", said.Bytes(), secrets)
+	noTrace(t, "the report", output.Bytes(), secrets)
 	file, err := os.ReadFile(copied)
 	if err != nil {
 		t.Fatal(err)
@@ -102,21 +100,21 @@ func TestNothingPlantedLeavesTheHouse(t *testing.T) {
 		noTrace(t, format, export(t, copied, format), secrets)
 	}
 	for _, args := range [][]string{{"show", copied, "--json"}, {"show", copied, "--calls"}, {"stats", copied}} {
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		a.run(args)
-		noTrace(t, args[0], said.Bytes(), secrets)
+		noTrace(t, args[0], output.Bytes(), secrets)
 	}
-	a, said = testApp(nil)
+	a, output = testApp(nil)
 	if code := a.run([]string{"redact", copied, "--check"}); code != 0 {
-		t.Errorf("a check of the copy: exit %d: %s", code, said)
+		t.Errorf("a check of the copy: exit %d: %s", code, output)
 	}
 	out := filepath.Join(t.TempDir(), "bug.mcptap.zip")
 	for _, name := range []string{out, strings.TrimSuffix(out, ".mcptap.zip") + ".md"} {
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		if code := a.run([]string{"bundle", path, "-o", name}); code != 0 {
-			t.Fatalf("exit %d: %s", code, said)
+			t.Fatalf("exit %d: %s", code, output)
 		}
-		noTrace(t, "the report", said.Bytes(), secrets)
+		noTrace(t, "the report", output.Bytes(), secrets)
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -133,14 +131,14 @@ func TestNothingPlantedLeavesTheHouse(t *testing.T) {
 	}
 }
 
-// The corpus is looked for in the right places: without redaction it is there.
-func TestThePlantedIsThere(t *testing.T) {
+// Without redaction, the planted secrets are found in the same places.
+func TestPlantedSecretsAreFound(t *testing.T) {
 	t.Parallel()
 	path, secrets := plantedCorpus(t)
 	text := string(export(t, path, "ndjson"))
-	a, said := testApp(nil)
-	if code := a.run([]string{"redact", path, "--check"}); code != exitNo {
-		t.Errorf("exit %d: %s", code, said)
+	a, output := testApp(nil)
+	if code := a.run([]string{"redact", path, "--check"}); code != exitNegative {
+		t.Errorf("exit %d: %s", code, output)
 	}
 	seen := 0
 	for _, s := range secrets {
@@ -153,8 +151,7 @@ func TestThePlantedIsThere(t *testing.T) {
 	}
 }
 
-// One session of a recording of HTTP is redacted and packed as if there were no
-// other one.
+// One session of an HTTP recording is redacted and packed as if it were the only one.
 func TestRedactASession(t *testing.T) {
 	t.Parallel()
 	path := twoSessions(t)
@@ -165,16 +162,16 @@ func TestRedactASession(t *testing.T) {
 		{"redact", path + "#2", "-o", red}, {"bundle", path + "#2", "-o", zipped}, {"bundle", path + "#2", "-o", md},
 		{"bundle", path + "#2", "-o", filepath.Join(dir, "kept.zip"), "--keep-secrets"},
 	} {
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		if code := a.run(args); code != 0 {
-			t.Fatalf("%q: exit %d: %s", args, code, said)
+			t.Fatalf("%q: exit %d: %s", args, code, output)
 		}
 	}
 	kept := filepath.Join(dir, "kept")
 	for name, to := range map[string]string{"bug.zip": filepath.Join(dir, "bug"), "kept.zip": kept} {
-		a, said := testApp(nil)
+		a, output := testApp(nil)
 		if code := a.run([]string{"import", filepath.Join(dir, name), "--dir", to}); code != 0 {
-			t.Fatalf("%s: exit %d: %s", name, code, said)
+			t.Fatalf("%s: exit %d: %s", name, code, output)
 		}
 	}
 	got := func(path string) string {
@@ -193,9 +190,9 @@ func TestRedactASession(t *testing.T) {
 			t.Errorf("%s has %d sessions", path, n)
 		}
 	}
-	a, said := testApp(nil)
-	if code := a.run([]string{"redact", path + "#9", "--check"}); code != exitFailure || !strings.Contains(said.String(), "so there is no #9") {
-		t.Errorf("exit %d: %s", code, said)
+	a, output := testApp(nil)
+	if code := a.run([]string{"redact", path + "#9", "--check"}); code != exitFailure || !strings.Contains(output.String(), "so there is no #9") {
+		t.Errorf("exit %d: %s", code, output)
 	}
 }
 
@@ -208,7 +205,7 @@ func exportOf(t *testing.T, arg string) []byte {
 	return out.Bytes()
 }
 
-// only is the one recording in a directory.
+// only returns the only recording in a directory.
 func only(t *testing.T, dir string) string {
 	t.Helper()
 	infos, err := store.List(dir)
@@ -218,8 +215,7 @@ func only(t *testing.T, dir string) string {
 	return infos[0].Path
 }
 
-// Of a frame that is too large to be held its size is kept, and a check does not
-// pass it.
+// For a frame that is too large to be held, only the size is kept, and a check does not pass it.
 func TestRedactALargeFrame(t *testing.T) {
 	t.Parallel()
 	path := record(t, []tap.Frame{

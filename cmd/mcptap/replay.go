@@ -35,10 +35,10 @@ responses.
 
 The report and the exit code are those of ` + "`" + `mcptap diff` + "`" + `. The exit code is also 1
 if part of the session could not be played. --update then replaces the old recording
-by the new one, after asking. --revision plays the session in another protocol revision.
+with the new one, after asking. --revision plays the session in another protocol revision.
 
 --only '#14' plays one call and what it depends on. --set changes its arguments and
-shows the new response beside the recorded one.`
+shows the new response next to the recorded one.`
 
 const replayExample = `  mcptap replay @last -- npx -y @modelcontextprotocol/server-everything
   mcptap replay testdata/session.ndjson --ignore @timestamps -- ./server --stdio
@@ -72,7 +72,7 @@ func newReplay(a *app) *cobra.Command {
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			names, _ := a.completeRecording(cmd, args, prefix)
-			return names, cobra.ShellCompDirectiveDefault // a text is a file
+			return names, cobra.ShellCompDirectiveDefault // exports and transcripts are files
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rec, command, err := replayWords(cmd, args, o.at.To)
@@ -87,7 +87,7 @@ func newReplay(a *app) *cobra.Command {
 	return cmd
 }
 
-// replayWords separates the recording from the command of the server.
+// replayWords separates the recording from the server's command.
 func replayWords(cmd *cobra.Command, args []string, to string) (rec string, command []string, err error) {
 	advice := "usage: `" + cmd.UseLine() + "`"
 	dash := cmd.ArgsLenAtDash()
@@ -112,9 +112,9 @@ func (o *replayOptions) addFlags(cmd *cobra.Command, a *app) {
 	addServerURL(cmd, &o.at, "`URL` of the server: http://, https://, ws:// or wss://")
 	f.StringVar(&o.revision, "revision", "", "play the session in this protocol `revision`, such as 2026-07-28")
 	f.StringVar(&o.pace, "pace", "brisk", "time between requests: `pace` is brisk, instant, recorded, or a speed such as 10x")
-	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "how much longer than recorded a response may take, a `time`")
+	f.DurationVar(&o.timeout, "timeout", client.DefaultTimeout, "`time` a response may take beyond what was recorded")
 	f.StringVar(&o.label, "label", "", "`name` of the new recording (default: that of the old one)")
-	f.BoolVar(&o.update, "update", false, "replace the old recording by the new one, after asking")
+	f.BoolVar(&o.update, "update", false, "replace the old recording with the new one, after asking")
 	f.StringArrayVar(&o.set, "set", nil, "with --only, change the calls, as `'path=value'`, such as 'params.arguments.city=\"Oslo\"'")
 	f.BoolVar(&o.noSave, "no-save", false, "do not keep the new recording")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
@@ -196,7 +196,7 @@ func (o *replayOptions) run(ctx context.Context, a *app, name string, command []
 		return err
 	}
 	if err = r.Do(name, command); errors.Is(err, run.ErrNo) {
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return err
 }

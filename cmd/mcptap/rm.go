@@ -23,7 +23,7 @@ func newRm(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rm REC… [flags]",
 		Short:   "Remove recordings",
-		Long:    "Deletes recordings permanently, after asking. Without a terminal to ask on, it needs\n--yes. A live recording is never removed.",
+		Long:    "Deletes recordings permanently, after asking. Without a terminal, --yes is\nrequired. A live recording is never removed.",
 		Example: "  mcptap rm 3f2a 91bc\n  mcptap rm @last --yes",
 		Args:    takes(1, -1, "a recording"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
@@ -49,7 +49,7 @@ func (o *rmOptions) run(a *app, args []string) error {
 	for _, arg := range args {
 		path, err := a.findFile(arg)
 		if err != nil {
-			return err // before anything is removed
+			return err // nothing has been removed
 		}
 		if label, same := a.sameLabel(arg, path); len(same) > 1 {
 			var ids []string
@@ -98,5 +98,5 @@ func (a *app) confirm(infos []store.Info) error {
 		return nil
 	}
 	a.say("nothing was removed")
-	return exitCode(exitNo)
+	return exitCode(exitNegative)
 }

@@ -31,8 +31,8 @@ or a server:
     mcptap demo
 
 REC is a file (a recording, an export or a bundle), the id of a recording, its label,
-the beginning of its id, @last (the newest, but no replay) or @live (the newest still
-running). If a word fits several, the first of these counts.
+the beginning of its id, @last (the newest that is not a replay) or @live (the
+newest still running). If several of these match, the first in this order is used.
 REC#2 is the second session in it.
 
 The data directory is --dir, $MCPTAP_DIR, $XDG_STATE_HOME/mcptap, or
@@ -49,10 +49,10 @@ const (
 	groupKeep   = "keep"
 )
 
-// The order of the commands in a help text is the one in which they are added.
+// Help lists the commands in the order in which they are added.
 func init() { cobra.EnableCommandSorting = false }
 
-// usage is cobra's own template, with less noise.
+// usage is cobra's own template, condensed.
 const usage = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}
 {{- if .HasExample}}
@@ -95,7 +95,7 @@ Run "{{.CommandPath}} COMMAND --help" for more about a command.
 {{- end}}
 `
 
-// newRoot builds the whole tree of commands.
+// newRoot builds the whole command tree.
 func newRoot(a *app) *cobra.Command {
 	root := bareRoot(a)
 	root.AddGroup(
@@ -140,7 +140,7 @@ func helpTopic(help *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownShell runs `mcptap completion` without a known shell.
+// unknownShell handles `mcptap completion` without a known shell.
 func unknownShell(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -152,7 +152,7 @@ func unknownShell(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown shell %s (want %s)", term.Quote(args[0]), strings.Join(shells, ", "))
 }
 
-// newStdioRoot builds as much of the tree as `mcptap stdio` needs.
+// newStdioRoot builds only the part of the tree that `mcptap stdio` needs.
 func newStdioRoot(a *app) *cobra.Command {
 	root := bareRoot(a)
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -219,7 +219,7 @@ func bareRoot(a *app) *cobra.Command {
 	return root
 }
 
-// nearestFlag returns the flag that an unknown one probably means, or "".
+// nearestFlag returns the flag that an unknown one probably meant, or "".
 func nearestFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -238,7 +238,7 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// otherFlags maps flags that other commands and tools have to ours.
+// otherFlags maps flags of other commands and tools to ours.
 var otherFlags = map[string][]string{
 	"rule": {"redact-rule"}, "redact-rule": {"rule"},
 	"port": {"listen", "web"}, "host": {"listen", "web"}, "address": {"listen", "web"}, "bind": {"listen", "web"}, "listen": {"web"},
@@ -248,7 +248,7 @@ var otherFlags = map[string][]string{
 
 func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) error {
 	if args == nil {
-		args = []string{} // cobra would take those of the process
+		args = []string{} // for nil, cobra uses os.Args
 	}
 	a.ctx = ctx
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
@@ -258,8 +258,8 @@ func (a *app) execute(ctx context.Context, root *cobra.Command, args []string) e
 	return root.ExecuteContext(ctx)
 }
 
-// plainUsages removes the quotes around the names of values from the usages of the flags
-// that completion offers.
+// plainUsages removes the quotes around value names from the flag usages that completion
+// offers.
 func plainUsages(root *cobra.Command, args []string) {
 	cmd, _, err := root.Find(args)
 	if err != nil {
@@ -270,8 +270,8 @@ func plainUsages(root *cobra.Command, args []string) {
 	cmd.InheritedFlags().VisitAll(plain)
 }
 
-// unknownCommand returns the error for an unknown name, with a hint if there is no better
-// one.
+// unknownCommand returns the error for an unknown name, with advice as its hint unless
+// there is a better one.
 func unknownCommand(root *cobra.Command, name, advice string) error {
 	err := fmt.Errorf("unknown command %s", term.Quote(name))
 	if ours := otherWords[name]; ours != "" {
@@ -284,7 +284,7 @@ func unknownCommand(root *cobra.Command, name, advice string) error {
 	return hint.With(err, advice)
 }
 
-// otherWords maps the words of other tools to hints.
+// otherWords maps command names of other tools to hints.
 var otherWords = map[string]string{
 	"record": recordHint, "proxy": recordHint, "capture": recordHint, "run": recordHint, "start": recordHint,
 	"tail":    "`mcptap show -f @live` follows what is being recorded",
@@ -305,7 +305,7 @@ var otherWords = map[string]string{
 
 const recordHint = "`mcptap stdio -- CMD` records a server that is a command, `mcptap http URL` one that has a URL"
 
-// removedFlags maps a command and a flag that it once had to what to use instead.
+// removedFlags maps a command and a flag it no longer has to what to use instead.
 var removedFlags = map[string]string{
 	"wrap mcptap":        "run the program that the client should start: `/path/to/mcptap wrap …`",
 	"mock report-format": "the extension of --report FILE sets the format: .txt is text, .xml is JUnit, others are NDJSON",

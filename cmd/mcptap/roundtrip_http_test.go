@@ -14,8 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// httpRecording has every hostile frame in every form, with events of exchanges
-// between them.
+// httpRecording has every hostile frame in every form, with exchange events in between.
 func httpRecording(t *testing.T) string {
 	t.Helper()
 	h := tap.Header{ID: "0badcafe", Label: "http", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Transport: "http",
@@ -54,7 +53,7 @@ func httpRecording(t *testing.T) string {
 	return path
 }
 
-// A recording of HTTP says the same after export and import, in either format.
+// An HTTP recording is the same after export and import, in either format.
 func TestHTTPRoundTrip(t *testing.T) {
 	path := httpRecording(t)
 	for _, format := range []string{"ndjson", "txtar"} {
@@ -69,7 +68,7 @@ func TestHTTPRoundTrip(t *testing.T) {
 		}
 		for i := range a {
 			x, y := a[i], b[i]
-			if format == "txtar" { // where times are rounded
+			if format == "txtar" { // it rounds times
 				x.At, x.Took, y.At, y.Took = 0, 0, 0, 0
 			}
 			if !reflect.DeepEqual(x, y) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// hostile are bytes that a careless format loses.
+// hostile are byte sequences that a careless format would lose.
 var hostile = []string{
 	"", "\n", "\r\n", "\r", "x", "{}\n", "{}\r\n", "{}\r", "{}", "{}\n\n", "\n\n", " {} \n",
 	"a\rb\n", "a\u2028b\u2029\n", "<script>&amp;</script>\n", "\u202eabc\u2066\n", "\u200b\u200d\ufeff\n", "👩‍🚀\n",
@@ -26,8 +26,7 @@ var hostile = []string{
 	strings.Repeat("é…\u2028", 3000) + "\n",
 }
 
-// hostileRecording has every hostile frame on every lane, with gaps and torn
-// frames between.
+// hostileRecording has every hostile frame on every lane, with gaps and truncated frames in between.
 func hostileRecording(t *testing.T) string {
 	t.Helper()
 	h := tap.Header{ID: "00c0ffee", Label: "ho-\u202estile \"x\"\n", Start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Transport: "stdio",
@@ -105,7 +104,7 @@ func TestTranscriptRoundTrip(t *testing.T) {
 	if again := export(t, back, "txtar"); !bytes.Equal(again, text) {
 		t.Error("export of the import differs:\n" + firstDifference(again, text))
 	}
-	// The bytes and all but the times are exact.
+	// The bytes are exact, and everything but the times.
 	a, b := framesOf(t, path), framesOf(t, back)
 	if len(a) != len(b) {
 		t.Fatalf("%d frames became %d", len(a), len(b))
@@ -146,7 +145,7 @@ func firstDifference(a, b []byte) string {
 	return "one is longer"
 }
 
-// What a person writes by hand.
+// A handwritten transcript is accepted.
 func TestTranscriptByHand(t *testing.T) {
 	path := importFrom(t, strings.NewReader(`# nothing but what is needed
 -- to_server --
@@ -177,7 +176,7 @@ two words`))
 	}
 }
 
-// Whatever a file holds, reading it ends.
+// Reading any file terminates.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("-- 0001 to_server +1ms quoted --\n\"x\"\n"))
 	f.Add([]byte(`{"v":1,"type":"recording","id":"00000000"}` + "\n" + `{"v":1,"type":"frame","seq":1,"at_ns":0,"lane":"life","raw":"x"}` + "\n"))

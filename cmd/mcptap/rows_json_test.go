@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// Every line is JSON for strict parsers, for any ids, and different ids stay different.
+// Every line is JSON for strict parsers, whatever the ids are, and different ids stay different.
 func TestJSONWithHostileIDs(t *testing.T) {
 	ids := []string{`1`, `1.0`, `"1"`, `"\ud800"`, `"\uDC00 x"`, `"\ud800\ud800"`, `"\ud83c\udf26"`, `"\ufffd"`, "\"\ufffd\"", `"\\ud800"`,
 		"\"\xff\"", "\"\xfe\"", "\"\xed\xa0\x80\"", "\"\u202e\"", `"\u0000"`, `"\"\\ud800\""`, `12345678901234567890.10e-3`}
@@ -71,10 +71,10 @@ func TestJSONWithHostileIDs(t *testing.T) {
 	}
 }
 
-// strictJSON returns an error for strings in a line that strict parsers refuse.
+// strictJSON returns an error for strings in a line that strict parsers reject.
 func strictJSON(line string) error {
 	if !json.Valid([]byte(line)) {
-		return fmt.Errorf("no JSON")
+		return fmt.Errorf("not JSON")
 	}
 	for b := []byte(line); ; {
 		i := bytes.IndexByte(b, '"')

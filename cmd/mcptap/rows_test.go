@@ -19,7 +19,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// importFixture makes a recording of testdata/fixture/name and returns its file.
+// importFixture imports testdata/fixture/name and returns the recording's file.
 func importFixture(t *testing.T, name string) string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "fixture", name))
@@ -30,7 +30,7 @@ func importFixture(t *testing.T, name string) string {
 	return importFrom(t, f)
 }
 
-// testApp is an app whose stdout is a buffer.
+// testApp returns an app whose stdout is a buffer.
 func testApp(env map[string]string) (*app, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &app{
@@ -103,7 +103,7 @@ func TestColors(t *testing.T) {
 		env  map[string]string
 		want bool
 	}{
-		{"auto", nil, false}, // no terminal here
+		{"auto", nil, false}, // not a terminal
 		{"never", nil, false},
 		{"always", nil, true},
 		{"always", map[string]string{"NO_COLOR": "1", "TERM": "dumb"}, true}, // the flag takes precedence
@@ -116,7 +116,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// The totals of a listing are those of the tally that ls shows.
+// The totals of a listing equal those of the tally that ls shows.
 func TestRowsAgreeWithTally(t *testing.T) {
 	rec, err := store.Open(importFixture(t, "weather.txtar"))
 	if err != nil {

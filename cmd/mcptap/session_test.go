@@ -14,8 +14,8 @@ import (
 	"github.com/mcptap/mcptap/web/source"
 )
 
-// One session of a recording, exported and imported, is a recording of one
-// session: its frames with those of its requests' heads, and how the run began.
+// One session of a recording, exported and imported, is a recording of one session: its frames, the
+// heads of their requests, and the start event.
 func TestExportOfASession(t *testing.T) {
 	path := twoSessions(t)
 	whole := framesOf(t, path)
@@ -50,7 +50,7 @@ func TestExportOfASession(t *testing.T) {
 	}
 }
 
-// A large frame of a session is written as it is, whatever its new number.
+// A large frame of a session is written unchanged, whatever its new number.
 func TestExportOfALargeFrame(t *testing.T) {
 	large := `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("y", 2*(1<<20)) + `"}`
 	head := func(id string) string {
@@ -72,7 +72,7 @@ func TestSessionsOfARecording(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
-		want string // in what it prints
+		want string // part of the output
 		not  string
 	}{
 		{[]string{"stats", path + "#1"}, 0, "tool1", "tool2"},
@@ -117,8 +117,8 @@ func TestViewerComparesOneSession(t *testing.T) {
 	}
 }
 
-// What an exchange came to stands in its rows: the challenge of a 401, what a 405
-// allows, which stream a GET goes on with, and what is sent on it once more.
+// The outcome of an exchange is in its rows: the challenge of a 401, what a 405 allows, which stream a
+// GET resumes, and which events are repeated on it.
 func TestShowExchanges(t *testing.T) {
 	var frames []tap.Frame
 	put := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
@@ -138,7 +138,7 @@ func TestShowExchanges(t *testing.T) {
 	event(3, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: head("Mcp-Session-Id", "s")})
 	event(3, tap.Event{Name: tap.EventResponse, Status: 200, Header: head("content-type", "text/event-stream")})
 	put(3, tap.ToClient, tap.FormEvent, "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}\n\n")
-	put(3, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":5,"result":{}}`) // in life on an exchange of its own
+	put(3, tap.ToServer, tap.FormBody, `{"jsonrpc":"2.0","id":5,"result":{}}`) // recorded on a separate exchange
 	event(4, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: head("Mcp-Session-Id", "s", "Last-Event-ID", "1")})
 	put(4, tap.ToClient, tap.FormEvent, "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"ping\"}\n\n")
 	event(5, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp", Header: head("Mcp-Session-Id", "s", "Last-Event-ID", "\x1b[2J")})
@@ -161,7 +161,7 @@ func TestShowExchanges(t *testing.T) {
 		}
 	}
 	if !strings.Contains(out.String(), "unanswered: #11 GET /mcp (") {
-		t.Errorf("a request that was sent twice waits for two answers:\n%s", out)
+		t.Errorf("a request that was sent twice waits for two responses:\n%s", out)
 	}
 	for query, want := range map[string]string{"is:duplicate": " 10 ", "is:pending": "#11 GET /mcp ("} {
 		a, out := testApp(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/internal/settings"
 )
 
-// The table in docs/settings.md has a row for each setting, in order, and no other.
+// The table in docs/settings.md has exactly one row per setting, in order.
 func TestSettingsInDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/settings.md")
 	if err != nil {

@@ -30,9 +30,10 @@ response are named at the end.
 --calls lists calls instead, each with its progress, logs, nested requests and
 cancellation. --tree draws calls as trees. Both accept filters.
 
-A number shows one frame in full, and of a request its response. --curl prints a
+A number shows one frame in full, and for a request its response. --curl prints a
 command that repeats the frame's HTTP request. 17,19 and 17-30 list these frames.
-Other words are a filter, after numbers of these frames; see ` + "`" + `mcptap help filter` + "`" + `:
+Other words form a filter, applied to these frames if numbers precede it; see
+` + "`" + `mcptap help filter` + "`" + `:
 
   mcptap show @last tool:forecast is:error
   mcptap show @last 17-30 is:error
@@ -153,8 +154,8 @@ func (o *showOptions) run(ctx context.Context, a *app, args []string) error {
 	case o.raw:
 		return o.rawLane(ctx, a, rec, sel.Lane)
 	}
-	err = noneIsNo(show.List(ctx, &o.Options, rec, sel))
-	if err == exitCode(exitNo) && words.query != "" {
+	err = noMatchExit(show.List(ctx, &o.Options, rec, sel))
+	if err == exitCode(exitNegative) && words.query != "" {
 		if _, _, named := a.opener().Path(ctx, words.query); named == nil {
 			a.say("hint: to compare two recordings: `mcptap diff" + a.dirArg() + " " + term.ShellQuote(words.recordings[0]) + " " + term.ShellQuote(words.query) + "`")
 		}
@@ -180,18 +181,18 @@ func (o *showOptions) several(a *app, words *showWords, sel view.Selection) erro
 		}
 		paths = append(paths, path)
 	}
-	return noneIsNo(show.Several(a.ctx, &o.Options, sel, dir, paths, words.all))
+	return noMatchExit(show.Several(a.ctx, &o.Options, sel, dir, paths, words.all))
 }
 
-// noneIsNo returns the exit code of a listing that nothing matched.
-func noneIsNo(err error) error {
+// noMatchExit returns the exit code for a listing that nothing matched.
+func noMatchExit(err error) error {
 	if errors.Is(err, show.ErrNone) {
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return err
 }
 
-// check refuses combinations that mean nothing.
+// check refuses combinations without a meaning.
 func (o *showOptions) check(words *showWords) error {
 	number := words.number
 	if o.lane != "" {
@@ -222,7 +223,7 @@ func (o *showOptions) check(words *showWords) error {
 	return nil
 }
 
-// selection returns what the arguments select; its span depends on the recording.
+// selection returns what the arguments select; its time span depends on the recording.
 func (o *showOptions) selection(a *app, words *showWords) (sel view.Selection, err error) {
 	sel.Ranges = words.ranges
 	if sel.ByLane = o.lane != ""; sel.ByLane {
@@ -290,7 +291,7 @@ func (o *showOptions) showOne(ctx context.Context, a *app, rec *store.Recording,
 	return errors.Join(err, w.Flush())
 }
 
-// showTwo shows how two frames differ, and if both are requests their responses.
+// showTwo shows how two frames differ, and how their responses differ if both are requests.
 func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording, from, to uint64) error {
 	w := bufio.NewWriterSize(a.stdout, 32<<10)
 	before, err := a.findOne(ctx, rec, from, false)
@@ -316,7 +317,7 @@ func (o *showOptions) showTwo(ctx context.Context, a *app, rec *store.Recording,
 	return errors.Join(err, w.Flush())
 }
 
-// findOne reads a frame and those it pairs with, to be printed on stdout.
+// findOne reads a frame and those paired with it, for printing on stdout.
 func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*listing.One, error) {
 	one, err := listing.FindOne(ctx, rec, number, diff)
 	if err != nil {
@@ -330,10 +331,10 @@ func (a *app) findOne(ctx context.Context, rec *store.Recording, number uint64, 
 	return one, nil
 }
 
-// showWords are the arguments of show, sorted.
+// showWords are the classified arguments of show.
 type showWords struct {
 	recordings []string
-	all        bool   // of those that are live, all
+	all        bool   // all live recordings
 	number     uint64 // of the one frame that is asked for, 0 for none
 	ranges     []tap.Range
 	query      string
@@ -348,7 +349,7 @@ func (w *showWords) isPair() bool {
 	return w.query == "" && len(w.ranges) == 2 && single(w.ranges[0]) && single(w.ranges[1])
 }
 
-// fewerHint is the advice for a flag that would list fewer frames.
+// fewerHint is the hint for a flag that would list fewer frames.
 const fewerHint = "list a range of frames, such as 1-5, or pipe the output to `head -n 5` or `tail -n 5`"
 
 // parseArgs classifies the arguments: recordings, then numbers, then a filter.
@@ -390,8 +391,8 @@ func (o *showOptions) parseArgs(a *app, args []string) (*showWords, error) {
 	return w, nil
 }
 
-// isRecording reports whether a word that follows a recording names another. It
-// must be the whole name: the beginning of an id may be a word to search for.
+// isRecording reports whether a word after a recording names another one. It must be the
+// whole name: the beginning of an id may be a word to search for.
 func (a *app) isRecording(arg string) bool {
 	if arg == "@last" || arg == "@live" {
 		return true

@@ -17,11 +17,10 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// BenchmarkTapBesideReaders measures how readers slow down taps: five taps record ten
-// thousand frames a second each, alternately alone and while another process runs ls,
-// show -f of all or stats repeatedly, or ls once. An iteration is a pair of turns of half a
-// second. The figures are the durations of recording ten frames, and their ratios to those
-// without readers.
+// BenchmarkTapBesideReaders measures how readers slow down taps: five taps record ten thousand frames a
+// second each, alternately alone and while another process runs ls, show -f of all or stats repeatedly,
+// or ls once. An iteration is a pair of turns of half a second. It reports the durations of recording
+// ten frames, and their ratios to those without readers.
 func BenchmarkTapBesideReaders(b *testing.B) {
 	bin := filepath.Join(b.TempDir(), "mcptap")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
@@ -47,25 +46,25 @@ func BenchmarkTapBesideReaders(b *testing.B) {
 			if args[len(args)-1] == "once" {
 				most, args = 1, args[:1]
 			}
-			alone, beside := []time.Duration{}, []time.Duration{}
+			alone, withReaders := []time.Duration{}, []time.Duration{}
 			for b.Loop() {
 				alone = append(alone, turn(writers)...)
 				ctx, stop := context.WithCancel(b.Context())
 				var reading sync.WaitGroup
 				reading.Go(func() { repeat(ctx, most, bin, dir, args) })
-				beside = append(beside, turn(writers)...)
+				withReaders = append(withReaders, turn(writers)...)
 				stop()
 				reading.Wait()
 			}
 			for _, w := range writers {
 				w.rec.Close()
 			}
-			report(b, alone, beside)
+			report(b, alone, withReaders)
 		})
 	}
 }
 
-// turnTicks is how many milliseconds a turn takes.
+// turnTicks is the duration of a turn in milliseconds.
 const turnTicks = 500
 
 // turn lets all taps record for a while, and returns the durations that paced returns.
@@ -80,14 +79,14 @@ func turn(writers []*writer) []time.Duration {
 }
 
 // report reports the duration of ten frames with readers, and its ratio to that without.
-func report(b *testing.B, alone, beside []time.Duration) {
-	was, is := spread(alone), spread(beside)
-	b.ReportMetric(float64(is.mean)/float64(was.mean), "x-mean")
-	b.ReportMetric(float64(is.p50)/float64(was.p50), "x-p50")
-	b.ReportMetric(float64(is.p99)/float64(was.p99), "x-p99")
-	b.ReportMetric(float64(is.mean), "mean-ns")
-	b.ReportMetric(float64(is.p50), "p50-ns")
-	b.ReportMetric(float64(is.p99), "p99-ns")
+func report(b *testing.B, alone, withReaders []time.Duration) {
+	without, with := spread(alone), spread(withReaders)
+	b.ReportMetric(float64(with.mean)/float64(without.mean), "x-mean")
+	b.ReportMetric(float64(with.p50)/float64(without.p50), "x-p50")
+	b.ReportMetric(float64(with.p99)/float64(without.p99), "x-p99")
+	b.ReportMetric(float64(with.mean), "mean-ns")
+	b.ReportMetric(float64(with.p50), "p50-ns")
+	b.ReportMetric(float64(with.p99), "p99-ns")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -111,11 +110,11 @@ func repeat(ctx context.Context, most int, bin, dir string, args []string) {
 	}
 }
 
-// paceFrames is how many frames a tap records each millisecond.
+// paceFrames is the number of frames that a tap records per millisecond.
 const paceFrames = 10
 
-// paced records ten thousand frames a second for a number of milliseconds, and returns the
-// durations of recording them, a millisecond's frames at a time.
+// paced records ten thousand frames a second for a number of milliseconds, and returns the time that
+// recording each millisecond's frames took.
 func (w *writer) paced(ticks int) (costs []time.Duration) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -130,7 +129,7 @@ func (w *writer) paced(ticks int) (costs []time.Duration) {
 	return costs
 }
 
-// BenchmarkShow measures the views on a recording, in frames.
+// BenchmarkShow measures the views of a recording, in frames.
 func BenchmarkShow(b *testing.B) {
 	frames := busy(20_000)
 	path := record(b, frames)

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// The command that --curl prints passes the URL, the header fields and the body to curl as
-// they were recorded, whatever they hold.
+// The command that --curl prints passes the URL, the header fields and the body to curl as recorded,
+// whatever they contain.
 func TestCurlArguments(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestCurlArguments(t *testing.T) {
 	}
 }
 
-// Any frame of an exchange names its request; other frames are refused with the way out.
+// Any frame of an exchange names its request; other frames are refused with a hint.
 func TestShowCurl(t *testing.T) {
 	path := twoSessions(t)
 	want := "curl -sSgN --path-as-is http://localhost:3001/mcp \\\n  -H 'Content-Type: application/json' \\\n  -H 'Mcp-Session-Id: s-2' \\\n" +
@@ -78,7 +78,7 @@ func TestShowCurl(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"1 --curl":        "--curl: frame #1 did not cross HTTP\nmcptap: hint: `mcptap replay",
+		"1 --curl":        "--curl: frame #1 was not sent over HTTP\nmcptap: hint: `mcptap replay",
 		"24 --curl --raw": "--curl needs one frame number",
 		"--curl":          "--curl needs one frame number",
 	} {

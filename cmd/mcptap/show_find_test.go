@@ -22,7 +22,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// record makes a recording of frames, which it numbers and times.
+// record writes a recording of frames, numbering and timing them.
 func record(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "made"+store.Ext)
@@ -42,8 +42,8 @@ func record(t testing.TB, frames []tap.Frame) string {
 	return path
 }
 
-// tangle makes frames with all conflicts of ids: in use twice, with two responses or none,
-// in batches, spelled differently, on both sides, in large frames.
+// tangle returns frames with all kinds of id conflicts: in use twice, with two responses or none, in
+// batches, spelled differently, on both sides, in large frames.
 func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	ids := []string{`1`, `1`, `1.0`, `1e0`, `10e-1`, `"1"`, `2`, `2`, `-3`, `-3.0`, `-0`, `0`, `"a"`, `"\u0061"`, `"b\n"`, `"\ud800"`, "\"\xff\"",
 		`null`, `true`, `{"id":1}`, `9007199254740993`, `9007199254740992`, `"` + strings.Repeat("long", 2000) + `"`}
@@ -96,7 +96,7 @@ func tangle(rng *rand.Rand, n int) (frames []tap.Frame) {
 	return frames
 }
 
-// A single frame pairs as in a list, which reads the whole recording.
+// A single frame is paired as in a list, which reads the whole recording.
 func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	rec, err := store.Open(record(t, tangle(rng, 600)))
@@ -153,7 +153,7 @@ func TestFindOneFindsWhatTheListDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Row.Messages == nil {
-			want.Messages = nil // read alone: the calls of its notifications are unknown
+			want.Messages = nil // if read alone, the calls of its notifications are unknown
 		}
 		if !reflect.DeepEqual(got.Row, want) {
 			t.Errorf("frame %d %.200s:\n%+v, want\n%+v", i+1, frames[i].Raw, got.Row.Messages, want.Messages)
@@ -188,8 +188,8 @@ func TestFindOneReadsNoMoreThanItNeeds(t *testing.T) {
 	}
 }
 
-// breakSegment changes a byte of each matching segment. A kind is 0 for frames, 1 for a part
-// of a large frame.
+// breakSegment changes a byte of each matching segment. kind is 0 for frames, and 1 for a part of a
+// large frame.
 func breakSegment(t *testing.T, path string, wanted func(kind byte, first uint64) bool) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -255,7 +255,7 @@ func TestShowDiffOfOtherArguments(t *testing.T) {
 	path := record(t, frames)
 	for number, want := range map[string]string{
 		"3": "compared with #1, the previous tools/call forecast; arguments differ: $.params.arguments.city \"Oslo\" → \"Rome\"\n≠ changed from #2:\n~ $.result.content: 0 → 1\n",
-		"5": "≠ changed from #2:\n~ $.result.content: 0 → 2\n", // the last one with equal arguments
+		"5": "≠ changed from #2:\n~ $.result.content: 0 → 2\n", // the last call with equal arguments
 	} {
 		a, out := testApp(nil)
 		if code := a.run([]string{"show", path, number, "--diff"}); code != 0 || !strings.HasSuffix(out.String(), want) || strings.Count(out.String(), "compared") != strings.Count(want, "compared") {

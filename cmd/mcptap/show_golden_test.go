@@ -12,8 +12,7 @@ import (
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// corpus imports the sessions of the corpus and returns their files, by their
-// names.
+// corpus imports the sessions of the corpus and returns their files by name.
 func corpus(t *testing.T) (names []string, paths map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "*.txtar"))
@@ -38,9 +37,8 @@ func corpus(t *testing.T) (names []string, paths map[string]string) {
 	return names, paths
 }
 
-// What a person sees of each session of the corpus, as frames, as calls and as
-// trees, on a narrow terminal, a usual and a wide one. No line is wider than
-// the terminal, and nothing of what was recorded reaches it unescaped.
+// The output for each session of the corpus, as frames, calls and trees, on a narrow, a usual and a
+// wide terminal. No line is wider than the terminal, and no recorded text reaches it unescaped.
 func TestCorpusAtWidths(t *testing.T) {
 	names, paths := corpus(t)
 	for _, view := range []string{"frames", "calls", "tree"} {
@@ -71,7 +69,7 @@ func TestCorpusAtWidths(t *testing.T) {
 	}
 }
 
-// Below 60 columns columns are left out, and lines still fit.
+// Below 60 columns some columns are omitted, and lines still fit.
 func TestCorpusOnNarrowTerminals(t *testing.T) {
 	names, paths := corpus(t)
 	for width := 20; width < 60; width++ {

@@ -17,8 +17,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// twoSessions makes a recording of two clients that use the same ids at the same
-// time, over HTTP.
+// twoSessions returns an HTTP recording of two clients that use the same ids at the same time.
 func twoSessions(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "http"+store.Ext)
@@ -91,7 +90,7 @@ func TestShowHTTP(t *testing.T) {
 	}
 }
 
-// The summary of a session counts from its start, and the waits are those that its calls have.
+// The summary of a session counts from its start, and its waiting times are those of the calls.
 func TestShowHTTPWaits(t *testing.T) {
 	a, out := testApp(nil)
 	if code := a.run([]string{"show", filepath.Join("..", "..", "testdata", "http", "modern.txtar") + "#2"}); code != 0 {
@@ -117,7 +116,7 @@ const hungUp = `transport: http
 {"event":"end","by":"client","error":"the client hung up before the response began"}
 `
 
-// A request that was cancelled by hanging up does not wait.
+// A request that was cancelled by hanging up is not waiting.
 func TestShowHungUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hung.txtar")
 	if err := os.WriteFile(path, []byte(hungUp), 0o600); err != nil {
@@ -131,7 +130,7 @@ func TestShowHungUp(t *testing.T) {
 	}
 }
 
-// streams imports a recording that has the heads of its exchanges.
+// streams imports a recording with the heads of its exchanges.
 func streams(t *testing.T, name string) string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "sessions", "streams", name+".txtar"))
@@ -148,7 +147,7 @@ func TestFiltersOnHTTP(t *testing.T) {
 	legacy, resumed := streams(t, "streams-2025-11-25-lost"), streams(t, "streams-2025-11-25")
 	for _, c := range []struct {
 		path, args string
-		want       []uint64 // the first frames of the lines
+		want       []uint64 // the first frame of each line
 	}{
 		{lost, "status:403", []uint64{26, 27, 28}},
 		{lost, "exchange:4 kind:http_request,request,end", []uint64{23, 25, 28}},
@@ -169,7 +168,7 @@ func TestFiltersOnHTTP(t *testing.T) {
 	} {
 		a, out := testApp(map[string]string{"COLUMNS": "200"})
 		args := append([]string{"show", c.path, "--json"}, strings.Fields(c.args)...)
-		if code := a.run(args); code != 0 && !(code == exitNo && c.want == nil) {
+		if code := a.run(args); code != 0 && !(code == exitNegative && c.want == nil) {
 			t.Errorf("%s: exit %d: %s", c.args, code, out)
 		}
 		var got []uint64
@@ -188,7 +187,7 @@ func TestFiltersOnHTTP(t *testing.T) {
 	}
 }
 
-// The errors that a listing counts are those of the tally, on HTTP too.
+// The errors that a listing counts are those of the tally, also on HTTP.
 func TestErrorsAgree(t *testing.T) {
 	for name, want := range map[string]uint64{
 		"streams-2025-11-25": 1, "streams-2025-11-25-lost": 1, "streams-2026-07-28": 0, "streams-2026-07-28-lost": 5,
@@ -330,7 +329,7 @@ func TestShowHTTPWithoutResponse(t *testing.T) {
 	}
 }
 
-// In HTTP+SSE the responses come on another exchange, whatever the body of a POST is.
+// In HTTP+SSE the responses arrive on another exchange, whatever the body of a POST is.
 func TestShowHTTPSSEBody(t *testing.T) {
 	head := func(n uint64, method, target, media string) []tap.Frame {
 		return []tap.Frame{
@@ -349,14 +348,14 @@ func TestShowHTTPSSEBody(t *testing.T) {
 	})
 	path := record(t, frames)
 	if text := strings.Join(showLines(t, path, "--calls"), "\n"); !strings.Contains(text, "… unanswered") {
-		t.Errorf("the response may still come:\n%s", text)
+		t.Errorf("the response may still arrive:\n%s", text)
 	}
-	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNo {
+	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNegative {
 		t.Errorf("an error:\n%s", out)
 	}
 }
 
-// A body that was cut off after complete JSON is not a whole response.
+// A body that was cut off after complete JSON is not a complete response.
 func TestShowBodyCutOff(t *testing.T) {
 	for problem, want := range map[string]string{"the server hung up within the response": "✗ cut off", "": "✓ done"} {
 		path := record(t, []tap.Frame{
@@ -379,7 +378,7 @@ func TestShowBodyCutOff(t *testing.T) {
 	}
 }
 
-// Only the last message of a WebSocket that breaks off is not a whole response.
+// If a WebSocket breaks off, only its last message is not a complete response.
 func TestShowMessageCutOff(t *testing.T) {
 	frame := func(lane tap.Lane, raw string) tap.Frame {
 		return tap.Frame{Lane: lane, Exchange: 1, Form: tap.FormText, Raw: []byte(raw)}
@@ -461,7 +460,7 @@ func TestShowDeclinedStream(t *testing.T) {
 	if all := strings.Join(showLines(t, path), "\n"); !strings.Contains(all, "Method not allowed.") || strings.Contains(all, "1 error") {
 		t.Errorf("frames:\n%s", all)
 	}
-	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNo {
+	if a, out := testApp(nil); a.run([]string{"show", path, "is:error"}) != exitNegative {
 		t.Errorf("an error:\n%s", out)
 	}
 }

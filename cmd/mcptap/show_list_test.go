@@ -8,8 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// busy makes the frames of a call that hangs and of calls with a response, one after the
-// other. Every hundredth fails.
+// busy returns the frames of a call that hangs, and of consecutive calls with a response. Every hundredth
+// fails.
 func busy(calls int) (frames []tap.Frame) {
 	put := func(lane tap.Lane, text string, args ...any) {
 		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, text+"\n", args...)})
@@ -25,7 +25,7 @@ func busy(calls int) (frames []tap.Frame) {
 	return frames
 }
 
-// A list that begins later shows the requests of responses from before.
+// A list that starts later still shows the requests of responses, from before its start.
 func TestSinceShowsRequestsBefore(t *testing.T) {
 	frames := busy(30_000)
 	path := record(t, frames)
@@ -45,7 +45,7 @@ func TestSinceShowsRequestsBefore(t *testing.T) {
 	}
 }
 
-// showLines returns the lines that it prints.
+// showLines returns the lines that show prints.
 func showLines(t *testing.T, path string, args ...string) []string {
 	t.Helper()
 	a, out := testApp(nil)
@@ -55,8 +55,7 @@ func showLines(t *testing.T, path string, args ...string) []string {
 	return strings.Split(out.String(), "\n")
 }
 
-// Calls are searched in all of their messages, also when those came long ago or
-// are large.
+// Calls are searched in all of their messages, even old or large ones.
 func TestCallsAreSearched(t *testing.T) {
 	frames := busy(300)
 	frames[0].Raw = []byte(`{"jsonrpc":"2.0","id":"hung","method":"tools/call","params":{"name":"hang","x":"needle in a haystack"}}` + "\n")

@@ -20,7 +20,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// taps is how many taps record at once.
+// taps is the number of taps that record at the same time.
 const taps = 5
 
 // A writer is a tap that records calls and their responses into a directory.
@@ -45,8 +45,7 @@ func (w *writer) put(lane tap.Lane, text string) {
 	w.rec.Chunk(lane, fmt.Appendf(nil, text, w.calls))
 }
 
-// seen counts the rows, or the calls, of each recording. They must be in order and without
-// a gap.
+// seen counts the rows, or the calls, of each recording. They must be in order and without gaps.
 type seen map[string]uint64
 
 func (s seen) line(t *testing.T, line string) (summary bool) {
@@ -77,7 +76,7 @@ func (s seen) line(t *testing.T, line string) (summary bool) {
 func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
 	for {
 		a, out := testApp(map[string]string{"MCPTAP_DIR": dir})
-		if code := a.run(args); code != 0 && !(code == exitNo && args[0] == "show") {
+		if code := a.run(args); code != 0 && !(code == exitNegative && args[0] == "show") {
 			t.Errorf("%v: exit %d: %s", args, code, out)
 			return
 		}
@@ -89,7 +88,7 @@ func runUntil(t *testing.T, done chan struct{}, dir string, args []string) {
 	}
 }
 
-// Readers miss no frame and no call of five taps that record as fast as they can.
+// Readers miss no frame and no call of five taps that record at full speed.
 func TestReadersMissNothing(t *testing.T) {
 	t.Parallel()
 	const calls = 500
@@ -141,8 +140,7 @@ func TestReadersMissNothing(t *testing.T) {
 	}
 }
 
-// follow runs a command that follows recordings to their ends and counts their
-// rows or their calls.
+// follow runs a command that follows recordings to their ends, and counts their rows or calls.
 func (s seen) follow(t *testing.T, args []string) {
 	pr, pw := io.Pipe()
 	code := make(chan int, 1)
@@ -184,7 +182,7 @@ func TestFollowAllLive(t *testing.T) {
 	lines := bufio.NewScanner(pr)
 	rows := seen{}
 	var writers []*writer
-	for i := range taps { // each begins when the one before was seen
+	for i := range taps { // each starts once the previous one was seen
 		w := newWriter(dir, i)
 		writers = append(writers, w)
 		for _, w := range writers {
@@ -219,7 +217,7 @@ func TestFollowAllLive(t *testing.T) {
 	}
 }
 
-// The backlog of several recordings is merged by the wall clock, with labels.
+// The backlog of several recordings is merged by wall-clock time, with labels.
 func TestFollowSeveralMerges(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
@@ -262,8 +260,8 @@ func TestFollowSeveralMerges(t *testing.T) {
 		t.Errorf("a filter for a recording: exit %d: %s", code, out)
 	}
 	a, out = testApp(nil)
-	if code := a.run(append(append([]string{"show", "-f"}, paths...), "nosuchtext")); code != exitNo {
-		t.Errorf("nothing matches: exit %d: %s", code, out)
+	if code := a.run(append(append([]string{"show", "-f"}, paths...), "nosuchtext")); code != exitNegative {
+		t.Errorf("no match: exit %d: %s", code, out)
 	}
 }
 
@@ -279,8 +277,8 @@ func TestFollowSeveralFails(t *testing.T) {
 	}
 }
 
-// A call that begins with --follow is printed with its arguments, and again when it has
-// ended. Messages before its end name its frame.
+// With --follow a call is printed when it starts, with its arguments, and again when it has ended.
+// Messages before its end name its frame.
 func TestFollowCallsBegin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -298,7 +296,7 @@ func TestFollowCallsBegin(t *testing.T) {
 	want := func(words ...string) {
 		t.Helper()
 		if !next.Scan() {
-			t.Fatal("there are no more lines")
+			t.Fatal("no more lines")
 		}
 		for _, word := range words {
 			if !strings.Contains(next.Text(), word) {
@@ -324,8 +322,8 @@ func TestFollowCallsBegin(t *testing.T) {
 	<-code
 }
 
-// A call that is open shows how long it has waited so far. If a filter selects it because it
-// waits, it is printed while it does, and is unanswered in the end.
+// An open call shows how long it has waited so far. If a filter selects it for its waiting time, it is
+// printed while it waits, and is unanswered in the end.
 func TestFollowCallsWait(t *testing.T) {
 	t.Parallel()
 	for _, recordings := range [][]string{{"@last"}, {"@last", "@last"}} {
@@ -336,7 +334,7 @@ func TestFollowCallsWait(t *testing.T) {
 			pr, pw := io.Pipe()
 			code := make(chan int, 1)
 			began := time.Now()
-			var ahead atomic.Int64 // what the clock shows since then
+			var ahead atomic.Int64 // the offset of the clock
 			ahead.Store(int64(5 * time.Second))
 			if query == "latency:>1h" {
 				time.AfterFunc(300*time.Millisecond, func() { ahead.Store(int64(time.Hour + 5*time.Second)) })
@@ -355,7 +353,7 @@ func TestFollowCallsWait(t *testing.T) {
 			}
 			want := func(words ...string) {
 				if !next.Scan() {
-					t.Fatalf("%s: there are no more lines, want %q", query, words)
+					t.Fatalf("%s: no more lines, want %q", query, words)
 				}
 				for _, word := range words {
 					if !strings.Contains(next.Text(), word) {
@@ -379,8 +377,8 @@ func TestFollowCallsWait(t *testing.T) {
 	}
 }
 
-// Without --follow, @live is the newest of several live recordings; a hint names it, in other
-// commands, too.
+// Without --follow, @live is the newest of several live recordings; a hint names it, also in other
+// commands.
 func TestShowLiveHint(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
@@ -405,7 +403,7 @@ func TestShowDirectory(t *testing.T) {
 	}
 }
 
-// Ctrl-C prints the calls that are open.
+// Ctrl-C prints the open calls.
 func TestFollowCallsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, several := range []bool{false, true} {

@@ -128,7 +128,7 @@ func (o *statsOptions) measure(ctx context.Context, a *app, args []string) (*sta
 	return m, nil
 }
 
-// runContext prints what servers cost the context of a model.
+// runContext prints how much of a model's context servers use.
 func (o *statsOptions) runContext(ctx context.Context, a *app, args []string) error {
 	found, _, err := stats.Sources(args, a.opener().IsDir, a.findSession, a.say)
 	if err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// statsFrames is how many frames the recordings of BenchmarkStats have.
+// statsFrames is the number of frames in the recordings of BenchmarkStats.
 const statsFrames = 1_000_000
 
-// A talk is a kind of traffic: round makes the messages of its i-th round, each
-// with > or < in front.
-type talk struct {
+// A traffic is a kind of traffic: round returns the messages of its i-th round, each prefixed with > or
+// <.
+type traffic struct {
 	name  string
 	round func(rng *rand.Rand, i int) []string
 }
 
-// talks are kinds of traffic of 200 to 500 bytes a frame: one call after the
-// other, eight at once, calls with progress, and calls that are answered with
-// errors, nested requests and all that a Meter leaves to the Tracker.
-var talks = []talk{
+// traffics are kinds of traffic with 200 to 500 bytes per frame: sequential calls, eight concurrent
+// ones, calls with progress, and calls with errors, nested requests and everything else that a Meter
+// leaves to the Tracker.
+var traffics = []traffic{
 	{"calls", func(rng *rand.Rand, i int) []string { return []string{askTool(rng, i), answerTool(rng, i)} }},
 	{"parallel", func(rng *rand.Rand, i int) (round []string) {
 		for k := range 8 {
@@ -63,7 +63,7 @@ func answerTool(rng *rand.Rand, id int) string {
 	return fmt.Sprintf(`<{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%s"}],"isError":false}}`, id, prose(rng, 200+rng.IntN(200)))
 }
 
-// prose is text about as varied as what tools return.
+// prose returns text about as varied as tool results.
 func prose(rng *rand.Rand, size int) string {
 	const words = "the of and to in is was for on that with as it by from at an be this which or are not have has were had their one its all been more no after who time about two may first would when than into some other new people only could"
 	list := strings.Fields(words)
@@ -78,8 +78,8 @@ func prose(rng *rand.Rand, size int) string {
 	return b.String()
 }
 
-// writeTalk makes a recording of n frames.
-func writeTalk(tb testing.TB, t talk, n int) (path string) {
+// writeTraffic writes a recording of n frames.
+func writeTraffic(tb testing.TB, t traffic, n int) (path string) {
 	tb.Helper()
 	path = filepath.Join(tb.TempDir(), t.name+store.Ext)
 	w, err := store.NewWriter(path, tap.Header{ID: "0123abcd", Label: t.name, Start: testNow, Transport: "stdio"})
@@ -105,12 +105,11 @@ func writeTalk(tb testing.TB, t talk, n int) (path string) {
 	return path
 }
 
-// BenchmarkStats compares `stats` with a bare scan of the same recording, which
-// looks at no frame.
+// BenchmarkStats compares `stats` with a bare scan of the same recording, which parses no frame.
 func BenchmarkStats(b *testing.B) {
-	for _, t := range talks {
+	for _, t := range traffics {
 		b.Run(t.name, func(b *testing.B) {
-			path := writeTalk(b, t, statsFrames)
+			path := writeTraffic(b, t, statsFrames)
 			b.Run("scan", func(b *testing.B) {
 				for b.Loop() {
 					rec, err := store.Open(path)

@@ -18,8 +18,8 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// sessions makes recordings of the sessions of the corpus in a directory, and
-// returns its name and the files, by the names of the sessions.
+// sessions writes recordings of the sessions of the corpus to a directory, and returns its name and the
+// files by session name.
 func sessions(t *testing.T) (dir string, paths map[string]string) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", "*.txtar"))
@@ -99,7 +99,7 @@ func TestStatsWidths(t *testing.T) {
 	}
 }
 
-// A line of `stats --json`, as far as tests look at it.
+// A statsLine is the part of a line of `stats --json` that tests check.
 type statsLine struct {
 	V                                          int
 	Type, Method, Name, About, Recording, Lane string
@@ -136,7 +136,7 @@ func statsLines(t *testing.T, args ...string) (lines []statsLine) {
 	return lines
 }
 
-// What the lines of a recording say adds up.
+// The numbers in the lines of a recording add up.
 func TestStatsAddUp(t *testing.T) {
 	dir, paths := sessions(t)
 	paths["all"] = dir
@@ -178,7 +178,7 @@ func TestStatsAddUp(t *testing.T) {
 			}
 		}
 		if drawn != top.Responses+nested.Responses {
-			t.Errorf("%s: %d calls are drawn, %d were answered", name, drawn, top.Responses+nested.Responses)
+			t.Errorf("%s: %d calls are in the histogram, %d have responses", name, drawn, top.Responses+nested.Responses)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestStatsOrders(t *testing.T) {
 	}
 }
 
-// Names from the wire do not reach the terminal as they are.
+// Names from the wire are escaped before they reach the terminal.
 func TestStatsHostileNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+store.Ext)
 	var frames []tap.Frame
@@ -254,10 +254,10 @@ func TestStatsArguments(t *testing.T) {
 		}
 	}
 	a, out := testApp(nil)
-	var said bytes.Buffer
-	a.stderr = &said
-	if code := a.run([]string{"stats", dir, "--json"}); code != 0 || strings.Count(said.String(), "skipped: ") != 1 || !strings.Contains(out.String(), `"left_out":1,`) {
-		t.Errorf("exit %d: %s", code, &said)
+	var output bytes.Buffer
+	a.stderr = &output
+	if code := a.run([]string{"stats", dir, "--json"}); code != 0 || strings.Count(output.String(), "skipped: ") != 1 || !strings.Contains(out.String(), `"left_out":1,`) {
+		t.Errorf("exit %d: %s", code, &output)
 	}
 	for _, c := range []struct {
 		args []string
@@ -277,7 +277,7 @@ func TestStatsArguments(t *testing.T) {
 	}
 }
 
-// A large frame counts as others do.
+// A large frame is counted like others.
 func TestStatsLargeFrame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+store.Ext)
 	frames := []tap.Frame{
@@ -293,7 +293,7 @@ func TestStatsLargeFrame(t *testing.T) {
 
 // Ctrl-C ends the reading.
 func TestStatsInterrupted(t *testing.T) {
-	path := writeTalk(t, talks[0], 5000)
+	path := writeTraffic(t, traffics[0], 5000)
 	a, _ := testApp(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -303,7 +303,7 @@ func TestStatsInterrupted(t *testing.T) {
 	}
 }
 
-// Of a recording in which nobody asks anything there is little to say.
+// The statistics of a recording without requests are short.
 func TestStatsWithoutCalls(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+store.Ext)
 	writeFrames(t, path, tap.Header{ID: "0123abcd", Label: "x", Start: testNow}, []tap.Frame{{Seq: 1, Lane: tap.Stderr, Raw: []byte("hm\n")}}, time.Second)

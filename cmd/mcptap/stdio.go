@@ -30,7 +30,7 @@ becomes
     "command": "mcptap",
     "args": ["stdio", "--", "npx", "-y", "@modelcontextprotocol/server-everything"]
 
-If mcptap cannot record, it prints one line on stderr and continues to forward.
+If mcptap cannot record, it prints one line on stderr and keeps forwarding.
 
 The exit code is the server's, 128+n if signal n ended it, 127 if CMD was not found,
 126 if it could not be run, and 125 if the flags of mcptap are wrong.`
@@ -80,7 +80,7 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 			"`mcptap stdio -- npx -y @modelcontextprotocol/server-everything`"))
 	}
 	a.warnVariables()
-	// The environment need not be meant for this server, and must not break it.
+	// A variable may not be meant for this server, and must not stop it.
 	if err := settings.Read(a.env, "stdio", cmd.Flags()); err != nil {
 		a.say("ignored " + strings.Join(messages(err), ", and "))
 	}
@@ -91,13 +91,13 @@ func (o *stdioOptions) run(a *app, cmd *cobra.Command, command []string) error {
 	if err := errors.Join(o.redaction.check(), o.otlp.check()); err != nil {
 		return o.fail(err)
 	}
-	var once sync.Once // one word on stderr, whatever else fails
+	var once sync.Once // one line on stderr, whatever else fails
 	warn := func(msg string) {
 		once.Do(func() { a.say("not recording: " + msg) })
 	}
-	// What the writer leaves behind is large, short-lived and free of pointers,
-	// so collecting it seldom saves a quarter of the tap's work. The limit keeps
-	// the tap small beside its queue all the same.
+	// The writer's garbage is large, short-lived and free of pointers, so collecting it
+	// rarely saves a quarter of the tap's work. The limit still keeps the tap small, not
+	// counting its queue.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(heapLimit)
 	var rec *store.Recorder
@@ -155,8 +155,8 @@ func (o *stdioOptions) record(a *app, command []string, queue int64, warn func(s
 	})
 }
 
-// fail marks an error as mcptap's own: the client must not take the code for
-// one of the server, also where stdio is not the first word.
+// fail marks an error as mcptap's own, so that the client does not take its code for the
+// server's, even if stdio is not the first word.
 func (o *stdioOptions) fail(err error) error { return coded{err, exitTap} }
 
 func (o *stdioOptions) header(command []string) tap.Header {
@@ -164,7 +164,7 @@ func (o *stdioOptions) header(command []string) tap.Header {
 	if label == "" {
 		label = labels.For(command)
 	}
-	dir, _ := os.Getwd() // a server started in a removed directory runs all the same
+	dir, _ := os.Getwd() // a server also runs in a removed directory
 	return tap.Header{
 		Label: label, Transport: "stdio", Command: command, Dir: dir,
 		Program:  "mcptap " + programVersion(),

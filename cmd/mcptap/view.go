@@ -44,7 +44,7 @@ func salvage(a *app, arg, path string, write func(recording.Source) error) error
 	}
 	if len(lost) > 0 || r.Torn > 0 || !r.EndKnown || r.GaveUp > 0 {
 		a.say(term.Plural(r.Frames, "frame was", "frames were") + " saved")
-		return exitCode(exitNo)
+		return exitCode(exitNegative)
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ import (
 
 const webLong = `Serves a page that lists recordings, shows their traffic, and follows live ones. REC
 opens that recording, REC#2 its second session. The page is read only and loads nothing
-from elsewhere.
+from other hosts.
 
 It prints a URL with a token. A browser that has opened it once is remembered; all
 other requests are refused. By default only this machine can connect. On an address
-that is not a loopback one, anyone with the token can read over plain HTTP; prefer to
+that is not loopback, anyone with the token can read over plain HTTP; prefer to
 forward a port through SSH.`
 
 type webOptions struct {
@@ -97,7 +97,7 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 		Source: src, Token: web.NewToken(), Host: host, Dir: a.dirForCommands(dir), Version: programVersion(),
 	})
 	if o.child {
-		// Ctrl-C on a terminal is for the tap: open pages still show its end.
+		// Ctrl-C on a terminal is for the tap: open pages still show how it ends.
 		signal.Ignore(os.Interrupt)
 		go func() {
 			_, _ = io.Copy(io.Discard, a.stdin)
@@ -140,8 +140,8 @@ func (o *webOptions) run(ctx context.Context, a *app, args []string) error {
 	return ctx.Err()
 }
 
-// checkSession returns an error if a recording cannot be read or has ended without such a
-// session.
+// checkSession returns an error if a recording cannot be read, or if it has ended without
+// the session.
 func checkSession(path string, session int) error {
 	rec, err := store.Open(path)
 	if err != nil {
@@ -154,11 +154,11 @@ func checkSession(path string, session int) error {
 	return err
 }
 
-// dirForCommands is the data directory as a command must name it, "" where it finds it
-// without, in any shell of the person.
+// dirForCommands returns the data directory for a suggested command, or "" if the command
+// finds it in any shell without --dir.
 func (a *app) dirForCommands(dir string) string {
 	env := func(name string) string {
-		if name == "MCPTAP_DIR" { // which another shell may lack
+		if name == "MCPTAP_DIR" { // another shell may not have it
 			return ""
 		}
 		return a.env(name)
@@ -172,7 +172,7 @@ func (a *app) dirForCommands(dir string) string {
 	return dir
 }
 
-// listenLocal listens on an address. A port alone means loopback only.
+// listenLocal listens on an address. A bare port means loopback only.
 func listenLocal(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -188,7 +188,7 @@ func listenLocal(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// openBrowser opens a URL in the person's browser.
+// openBrowser opens a URL in the user's browser.
 func openBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {

@@ -8,14 +8,14 @@ import (
 	"github.com/mcptap/mcptap/web/source"
 )
 
-// The page's commands name the data directory where another shell would not find it.
+// The page's commands name the data directory if another shell would not find it.
 func TestDirForCommands(t *testing.T) {
 	state, set := t.TempDir(), t.TempDir()
 	a := &app{env: func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": state, "LocalAppData": state, "MCPTAP_DIR": set}[name]
 	}}
 	if got := a.dirForCommands(set); got != set {
-		t.Errorf("of MCPTAP_DIR it is %q", got)
+		t.Errorf("for MCPTAP_DIR: %q", got)
 	}
 	usual, err := settings.DataDir("", "linux", func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": state}[name]
@@ -24,7 +24,7 @@ func TestDirForCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := a.dirForCommands(filepath.Join(usual, ".")); got != "" {
-		t.Errorf("of the usual one it is %q", got)
+		t.Errorf("for the default directory: %q", got)
 	}
 	s := source.New(state)
 	if in, out := s.Arg(filepath.Join(state, "x.mcptap")), s.Arg(filepath.Join(set, "x.mcptap")); in != "" || out != filepath.Join(set, "x.mcptap") {

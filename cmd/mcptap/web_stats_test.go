@@ -17,14 +17,14 @@ import (
 	"github.com/mcptap/mcptap/web/source"
 )
 
-// statsNumbers is what both the viewer and `stats` say of a group of calls.
+// statsNumbers are the numbers that both the viewer and `stats` report for a group of calls.
 type statsNumbers struct {
 	Calls, Failed, Cancelled, Unanswered uint64
 	Total, P99, Max                      int64
 	ToServer, ToClient                   int64
 }
 
-// webGroups are the groups of calls that the viewer's statistics have.
+// webGroups returns the groups of calls in the viewer's statistics.
 func webGroups(t *testing.T, dir, path string, session int) map[string]statsNumbers {
 	t.Helper()
 	src := source.New(dir)
@@ -53,7 +53,7 @@ func webGroups(t *testing.T, dir, path string, session int) map[string]statsNumb
 	return all
 }
 
-// shownGroups are those that `mcptap stats` prints.
+// shownGroups returns the groups that `mcptap stats` prints.
 func shownGroups(t *testing.T, arg string) map[string]statsNumbers {
 	t.Helper()
 	all := map[string]statsNumbers{}
@@ -66,9 +66,8 @@ func shownGroups(t *testing.T, arg string) map[string]statsNumbers {
 	return all
 }
 
-// TestWebStatsAreThoseOfStats: what the viewer counts is what `mcptap stats`
-// prints, of each recording of the corpus and of one in which two clients use the
-// same ids at the same time.
+// TestWebStatsAreThoseOfStats checks that the viewer reports the same numbers as `mcptap stats`, for each
+// recording of the corpus and for one in which two clients use the same ids at the same time.
 func TestWebStatsAreThoseOfStats(t *testing.T) {
 	dir, paths := sessions(t)
 	paths["two clients"] = twoClients(t, dir)
@@ -87,8 +86,8 @@ func TestWebStatsAreThoseOfStats(t *testing.T) {
 	}
 }
 
-// twoClients is a recording of HTTP with two sessions that number alike. In the
-// second a call is answered only after one of the first with its id has been.
+// twoClients is an HTTP recording with two sessions that use the same ids. In the second, a call gets its
+// response only after the call with the same id in the first.
 func twoClients(t *testing.T, dir string) string {
 	t.Helper()
 	var all []tap.Frame

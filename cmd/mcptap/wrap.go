@@ -173,8 +173,8 @@ func (o *wrapOptions) tap(a *app) (clients.Tap, error) {
 	return t, err
 }
 
-// ownPath returns the path of this program: the one that PATH leads to, if any,
-// because a link outlives an update and the file behind it does not.
+// ownPath returns the path of this program. It prefers the one found in PATH, because a
+// link survives an update and the file it points to does not.
 func ownPath() (string, error) {
 	own, err := os.Executable()
 	if err != nil {

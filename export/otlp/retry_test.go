@@ -84,12 +84,12 @@ func TestRetries(t *testing.T) {
 // TestWarnings checks the warnings about a collector that stays busy, or closes connections.
 func TestWarnings(t *testing.T) {
 	for name, respond := range map[string]func(int, http.ResponseWriter){
-		"does not take traces now: 504 Gateway Timeout; mcptap keeps trying": func(n int, w http.ResponseWriter) {
+		"does not accept traces now: 504 Gateway Timeout; mcptap keeps trying": func(n int, w http.ResponseWriter) {
 			if n < 5 {
 				w.WriteHeader(http.StatusGatewayTimeout)
 			}
 		},
-		"does not take traces now: 429 Too Many Requests; mcptap keeps trying": func(n int, w http.ResponseWriter) {
+		"does not accept traces now: 429 Too Many Requests; mcptap keeps trying": func(n int, w http.ResponseWriter) {
 			if n < 1 {
 				w.Header().Set("Retry-After", "3600")
 				w.WriteHeader(http.StatusTooManyRequests)

@@ -1,12 +1,12 @@
-// Package otlp sends spans to an OpenTelemetry collector, over OTLP/HTTP with JSON
-// (OTLP specification, OTLP/HTTP). Package export makes and encodes the spans.
+// Package otlp sends spans to an OpenTelemetry collector, using OTLP/HTTP with JSON (OTLP
+// specification, OTLP/HTTP). Package export creates and encodes the spans.
 //
-// A [Sender] holds a bounded number of spans; [Sender.Send] blocks while too many are
-// queued. It retries without a limit, so that a collector that is down for a while
-// receives everything later. A process that reads a recording uses it, never the tap.
+// A [Sender] holds a bounded number of spans; [Sender.Send] blocks while too many are queued. It
+// retries indefinitely, so that a collector that is down for a while eventually receives
+// everything. Only a process that reads a recording uses it, never the tap.
 //
-// It does not use the official SDK, which would convert each span twice for a queue, and
-// initialize protocol buffers and gRPC at the start of every tap.
+// It does not use the official SDK, which would convert each span twice for a queue, and would
+// initialize protocol buffers and gRPC whenever a tap starts.
 package otlp
 
 import (
@@ -31,41 +31,41 @@ import (
 )
 
 const (
-	// maxQueue is the largest number of queued spans, without the current batch.
+	// maxQueue limits the queued spans, not counting the current batch.
 	maxQueue = 1000
-	// batchPause is how long a batch waits for more spans.
+	// batchPause is the time to wait for more spans in a batch.
 	batchPause = 250 * time.Millisecond
 
 	// responseTime limits one request.
 	responseTime = 10 * time.Second
-	// maxResponse limits the bytes of a response that are read, maxMessage those of
-	// its message in a warning.
+	// maxResponse limits the bytes read of a response, and maxMessage those of its message in a
+	// warning.
 	maxResponse = 64 << 10
 	maxMessage  = 200
 
-	// firstPause is about the pause before the first retry. It doubles with each one,
-	// up to lastPause.
+	// firstPause is the approximate pause before the first retry. It doubles with each retry, up
+	// to lastPause.
 	firstPause = time.Second
 	lastPause  = 30 * time.Second
 	// longestPause limits Retry-After.
 	longestPause = 24 * time.Hour
-	// patience is the number of tries in a row after which a busy collector is worth
-	// a warning. A Retry-After above lastPause is at once.
+	// patience is the number of consecutive failures after which a busy collector causes a
+	// warning. A Retry-After above lastPause causes one immediately.
 	patience = 3
 )
 
-// TracesURL returns the URL for traces of the collector at a base URL: /v1/traces below
-// it, unless it ends with that (OTLP Exporter Configuration, Endpoint URLs for OTLP/HTTP). The
-// error does not quote the URL, which may contain a password.
+// TracesURL returns the URL for traces of the collector at a base URL: /v1/traces below it, unless
+// it already ends with that (OTLP Exporter Configuration, Endpoint URLs for OTLP/HTTP). The error
+// does not quote the URL, which may contain a password.
 func TracesURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return nil, errors.New("it cannot be read as a URL")
+		return nil, errors.New("not a valid URL")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("it begins with neither http:// nor https://")
+		return nil, errors.New("the scheme is neither http nor https")
 	case u.Hostname() == "":
-		return nil, errors.New("it has no host")
+		return nil, errors.New("no host")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	if !strings.HasSuffix(u.Path, "/v1/traces") {
@@ -74,8 +74,8 @@ func TracesURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Attributes reads a list such as a=1,b=2, the form of OTEL_RESOURCE_ATTRIBUTES. It
-// skips what is not a pair.
+// Attributes parses a list such as a=1,b=2, the form of OTEL_RESOURCE_ATTRIBUTES. It skips
+// malformed pairs.
 func Attributes(list string) (all []export.Attribute) {
 	for pair := range strings.SplitSeq(list, ",") {
 		key, value, _ := strings.Cut(pair, "=")
@@ -92,21 +92,21 @@ func Attributes(list string) (all []export.Attribute) {
 
 // A Config describes a Sender.
 type Config struct {
-	// URL is the collector's for traces, see [TracesURL]. A user in it becomes
-	// Authorization.
+	// URL is the collector's URL for traces, see [TracesURL]. User information in it becomes an
+	// Authorization field.
 	URL *url.URL
 	// Header is added to each request.
 	Header http.Header
-	// Program and Version made the spans.
+	// Program and Version identify the program that created the spans.
 	Program, Version string
-	// Resource is added to the resource of all spans, except for keys that it has.
+	// Resource is added to the resource of all spans, except for keys that it already has.
 	Resource []export.Attribute
-	// Warn is called once, with one line, when spans do not arrive. The line may quote the
-	// collector, but no secret of URL or Header.
+	// Warn is called once, with one line, if spans are not delivered. The line may quote the
+	// collector, but not secrets in URL or Header.
 	Warn func(line string)
 }
 
-// A Sender sends spans. Send and Close are for one goroutine.
+// A Sender sends spans. Send and Close must be called from one goroutine.
 type Sender struct {
 	cfg    Config
 	client http.Client
@@ -131,13 +131,13 @@ func newSender(cfg Config, pause func(context.Context, time.Duration) error) *Se
 	s := &Sender{cfg: cfg, queue: make(chan queued, maxQueue), done: make(chan struct{}), pause: pause}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client.Timeout = responseTime
-	// Another URL would receive the header fields.
+	// A redirect would send the header fields to another URL.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	go s.run()
 	return s
 }
 
-// pause waits, unless ctx ends before.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -159,10 +159,10 @@ func (s *Sender) Send(resource []export.Attribute, spans []export.Span) {
 	}
 }
 
-// Limit stops retries after d. Any goroutine may call it.
+// Limit stops retries after d. It may be called from any goroutine.
 func (s *Sender) Limit(d time.Duration) { time.AfterFunc(d, s.cancel) }
 
-// Close sends the queued spans and returns when they have arrived, or after the limit.
+// Close sends the queued spans. It returns when they have been delivered, or at the limit.
 func (s *Sender) Close() {
 	close(s.queue)
 	<-s.done
@@ -199,7 +199,7 @@ func (s *Sender) run() {
 	}
 }
 
-// post sends spans of one resource until the collector takes or refuses them.
+// post sends spans of one resource until the collector accepts or refuses them.
 func (s *Sender) post(batch []queued) {
 	spans := make([]export.Span, len(batch))
 	for i := range batch {
@@ -225,14 +225,14 @@ func (s *Sender) post(batch []queued) {
 	}
 }
 
-// A retry is the reason for another try.
+// A retry is why a request must be repeated.
 type retry struct {
 	why   string
 	after time.Duration // Retry-After, or 0
-	busy  bool          // it has responded
+	busy  bool          // the collector responded
 }
 
-// try posts once. Done means that another try is pointless.
+// try posts once. If done is set, there is no point in retrying.
 func (s *Sender) try(body []byte, spans int) (next retry, done bool) {
 	req, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.cfg.URL.String(), bytes.NewReader(body))
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *Sender) try(body []byte, spans int) (next retry, done bool) {
 	case status == http.StatusTooManyRequests || status == http.StatusBadGateway ||
 		status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout: // Retryable Response Codes
 		after := retryAfter(resp.Header.Get("Retry-After"), time.Now())
-		return retry{why: "does not take traces now: " + resp.Status, after: after, busy: true}, false
+		return retry{why: "does not accept traces now: " + resp.Status, after: after, busy: true}, false
 	case err != nil:
 		return retry{why: "ended its response early: " + reason(err)}, false
 	default:
@@ -265,8 +265,8 @@ func (s *Sender) try(body []byte, spans int) (next retry, done bool) {
 	return retry{}, true
 }
 
-// retryAfter reads the field: seconds or a date (RFC 9110 section 10.2.3). It returns 0
-// if the field is neither.
+// retryAfter parses the field: seconds or a date (RFC 9110 section 10.2.3). It returns 0 if the field
+// is neither.
 func retryAfter(field string, now time.Time) time.Duration {
 	field = strings.TrimSpace(field)
 	if seconds, err := strconv.ParseUint(field, 10, 64); err == nil {
@@ -278,8 +278,8 @@ func retryAfter(field string, now time.Time) time.Duration {
 	return 0
 }
 
-// backoff returns the pause after a number of tries, with a random part: many taps must
-// not retry at once.
+// backoff returns the pause after a number of tries, with a random part, so that many taps do not
+// retry at the same time.
 func backoff(tries int) time.Duration {
 	d := min(firstPause<<min(tries, 5), lastPause)
 	return d/2 + rand.N(d)

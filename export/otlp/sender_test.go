@@ -26,7 +26,7 @@ type collector struct {
 	mu       sync.Mutex
 	requests []*http.Request
 	bodies   []string
-	// respond handles a request, by its number; nil accepts all.
+	// respond handles the n-th request; nil accepts all.
 	respond func(n int, w http.ResponseWriter)
 }
 
@@ -76,7 +76,7 @@ func (s *warnings) all() []string {
 	return slices.Clone(s.lines)
 }
 
-// sender makes a Sender with a pause between tries.
+// sender returns a Sender with a pause between tries.
 func sender(t *testing.T, url string, heard *warnings, pause func(context.Context, time.Duration) error) *Sender {
 	t.Helper()
 	to, err := TracesURL(url)
@@ -90,7 +90,7 @@ func sender(t *testing.T, url string, heard *warnings, pause func(context.Contex
 	return newSender(cfg, pause)
 }
 
-// lines makes frames of a stdio recording: > is to the server, < to the client.
+// lines returns frames of a stdio recording: > is to the server, < to the client.
 func lines(text string) (frames []tap.Frame) {
 	for i, l := range strings.Split(strings.TrimSpace(text), "\n") {
 		f := tap.Frame{Seq: uint64(i + 1), At: time.Duration(i+1) * time.Millisecond, Lane: tap.ToServer, Raw: []byte(l[2:] + "\n")}
@@ -111,7 +111,7 @@ func about() export.About {
 	}
 }
 
-// pings returns the spans of n calls and of one without an end.
+// pings returns the spans of n calls and of an open one.
 func pings(n int) (spans []export.Span) {
 	x := export.NewSpans(about())
 	text := strings.Repeat("> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", n)
@@ -162,7 +162,7 @@ func read(t *testing.T, bodies []string) file {
 	return f
 }
 
-// same compares what was sent with the file of the same recording.
+// same compares the spans that were sent with the file of the same recording.
 func same(t *testing.T, name string, frames []tap.Frame) {
 	t.Helper()
 	var text strings.Builder
@@ -241,7 +241,7 @@ func TestSentAsInTheFile(t *testing.T) {
 `+strings.Repeat(`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`+"\n", 400)+`< {"jsonrpc":"2.0","id":1,"result":{}}`))
 }
 
-// TestLaterResource checks spans a client and server become known later.
+// TestLaterResource checks spans whose client and server become known later.
 func TestLaterResource(t *testing.T) {
 	c, heard := newCollector(t, nil), &warnings{}
 	s, a, spans := sender(t, c.URL, heard, nil), about(), pings(3)

@@ -1,5 +1,5 @@
-// Package beside starts processes that read a recording while a tap makes it: the viewer, and the
-// sender of traces.
+// Package beside starts processes that read a recording while a tap writes it: the viewer, and the
+// trace sender.
 package beside
 
 import (
@@ -30,7 +30,7 @@ import (
 // It does not inherit the tap's streams: stdout and stderr belong to the host, which may
 // wait until every process that holds them has exited.
 type subprocess struct {
-	// stdin stays open until the tap exits, for any reason.
+	// stdin stays open until the tap exits, for whatever reason.
 	stdin io.Writer
 	// output carries its stdout and stderr, and ends when it exits.
 	output *os.File
@@ -65,7 +65,7 @@ func startSubprocess(args ...string) (*subprocess, error) {
 	return &subprocess{alive, output}, nil
 }
 
-// StartViewer starts the process and returns the URL of the page.
+// StartViewer starts the viewer process and returns the URL of the page.
 func StartViewer(listen, dir, path string) (string, error) {
 	p, err := startSubprocess("web", "--until-eof", "--listen", listen, "--dir", dir, "--", path)
 	if err != nil {
@@ -83,7 +83,7 @@ func StartViewer(listen, dir, path string) (string, error) {
 	return line, nil
 }
 
-// A target is the line of JSON on stdin of the sending process. Arguments and
+// A target is the JSON line that the sending process reads from stdin, because arguments and
 // environment are visible to other processes.
 type target struct {
 	URL    string      `json:"url"`
@@ -91,7 +91,7 @@ type target struct {
 }
 
 // SendTraces starts the process that sends the calls of a recording, which may not exist yet. It
-// repeats the first line of its output, and returns when it exits.
+// passes the first line of its output to say, and returns when the process exits.
 func SendTraces(to *url.URL, header http.Header, path string, say func(string)) error {
 	line, err := json.Marshal(target{to.String(), header})
 	if err != nil {
@@ -113,21 +113,22 @@ func SendTraces(to *url.URL, header http.Header, path string, say func(string)) 
 	return nil
 }
 
-// maxOutputLine limits the line of the process that is repeated.
+// maxOutputLine limits the line of output that is reported.
 const maxOutputLine = 2 << 10
 
 // openInterval is the poll interval for a recording that does not exist yet.
 const openInterval = 50 * time.Millisecond
 
-// SendGrace limits sending after the tap's end. Tests, on a busy machine, raise it.
+// SendGrace limits the sending after the tap has exited. Tests raise it for busy machines.
 var SendGrace = 5 * time.Second
 
-// Send is the process that [SendTraces] starts. It follows a recording to its end. Stdin carries a
-// [target] and ends when the tap exits; resource is the variable OTEL_RESOURCE_ATTRIBUTES.
+// Send is the main function of the process that [SendTraces] starts. It follows a recording to its
+// end. stdin carries a [target] and ends when the tap exits; resource is the value of
+// OTEL_RESOURCE_ATTRIBUTES.
 func Send(stdin io.Reader, path, version, resource string, say func(string)) error {
-	store.GiveWay() // to the tap, and to client and server
-	// Ctrl-C and hangup are for the tap, which this process outlives; the reader of its
-	// output may exit first.
+	store.GiveWay() // to the tap, the client and the server
+	// Ctrl-C and hangup are for the tap, which this process outlives; the reader of its output may
+	// exit first.
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -137,7 +138,7 @@ func Send(stdin io.Reader, path, version, resource string, say func(string)) err
 	}
 	collector, err := url.Parse(to.URL)
 	if err != nil {
-		return errors.New("send-otlp: no URL") // the error would repeat it
+		return errors.New("send-otlp: no URL") // the parse error would quote it
 	}
 	alive, cancel := context.WithCancel(ctx)
 	go func() {
@@ -159,8 +160,8 @@ func Send(stdin io.Reader, path, version, resource string, say func(string)) err
 	return nil
 }
 
-// awaitRecording opens a recording that is about to be created. It waits for the file
-// until the tap exits.
+// awaitRecording opens a recording that is about to be created. It waits until the file exists or the
+// tap exits.
 func awaitRecording(alive context.Context, path string) (*store.Recording, error) {
 	for {
 		rec, err := store.Open(path)
@@ -183,8 +184,8 @@ type sending struct {
 	info  store.Info
 }
 
-// follow sends each call of the recording when it ends, and the open calls when the
-// recording ends. It returns when ctx is done.
+// follow sends each call of the recording when it ends, and the open calls when the recording ends.
+// It returns when ctx is done.
 func (x *sending) follow(ctx context.Context) error {
 	defer x.to.Close()
 	var err error
@@ -206,7 +207,7 @@ func (x *sending) follow(ctx context.Context) error {
 	return x.send(x.spans.Open())
 }
 
-// send queues spans with what is known of their resource.
+// send queues spans with what is known about their resource.
 func (x *sending) send(spans []export.Span) error {
 	if len(spans) == 0 {
 		return nil

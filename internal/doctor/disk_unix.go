@@ -4,7 +4,7 @@ package doctor
 
 import "syscall"
 
-// freeBytes is how much a person may still write to the disk of a directory.
+// freeBytes returns how many bytes the user may still write to the disk of a directory.
 func freeBytes(dir string) (int64, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

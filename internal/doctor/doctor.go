@@ -1,5 +1,5 @@
-// Package doctor checks an installation: the program, the data directory and its disk, the
-// recordings, the variables, and the clients with their servers.
+// Package doctor checks an installation: the program, the data directory and its disk, the recordings,
+// the environment variables, and the clients with their servers.
 package doctor
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/mcptap/mcptap/wrap/config"
 )
 
-// A Machine is what is checked.
+// A Machine describes what to check.
 type Machine struct {
-	Version string // of the program
-	// DirFlag is the value of --dir, Dir the data directory or what NoDir says of it.
+	Version string // the program's version
+	// DirFlag is the value of --dir; Dir is the data directory, unless NoDir is set.
 	DirFlag, Dir string
 	NoDir        error
-	Hint         func(error) string // the advice of an error, or ""
+	Hint         func(error) string // returns the hint for an error, or ""
 	Env          func(string) string
 	Environ      []string // all variables, as NAME=value
 	// Clients reads the configuration files of the clients.
@@ -84,10 +84,10 @@ func (h health) style() term.Style { return [...]term.Style{term.Green, term.Mag
 
 // A finding is one line of the output of doctor.
 type finding struct {
-	what   string // the thing that was looked at
+	what   string // what was checked
 	health health
 	text   string
-	hint   string // what to do about it
+	hint   string // how to fix it
 }
 
 // jsonFinding is a finding in `doctor --json`. The names are stable.
@@ -146,7 +146,7 @@ func (m *Machine) checkDir(dir string) finding {
 	return f
 }
 
-// checkRecording makes a recording in the data directory, reads it and removes it.
+// checkRecording writes a recording to the data directory, reads it and removes it.
 func checkRecording(dir string) finding {
 	f := finding{what: "recording", text: "a test recording was written, read and removed"}
 	if err := try(nearest(dir)); err != nil {
@@ -156,7 +156,7 @@ func checkRecording(dir string) finding {
 	return f
 }
 
-// nearest returns dir if it exists, else its closest existing parent.
+// nearest returns dir if it exists, or else its nearest existing parent.
 func nearest(dir string) string {
 	for {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -267,7 +267,7 @@ func checkRecordings(dir string) finding {
 	return f
 }
 
-// checkSettings lists the variables that are set, with their effects.
+// checkSettings lists the variables that are set, and their effects.
 func (m *Machine) checkSettings() (all []finding) {
 	for i := range settings.All {
 		s := &settings.All[i]

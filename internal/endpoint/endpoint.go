@@ -1,5 +1,5 @@
-// Package endpoint reads what a person types about HTTP endpoints: URLs, header fields,
-// addresses and certificates. It also connects to a live server at a URL, through a tap.
+// Package endpoint parses user input about HTTP endpoints: URLs, header fields, addresses and
+// certificates. It also connects to a live server at a URL, through a tap.
 package endpoint
 
 import (
@@ -47,12 +47,12 @@ func ParseURL(raw string) (*url.URL, error) {
 	u.Scheme = strings.ToLower(u.Scheme)
 	switch u.Scheme {
 	case "http", "https":
-		u.Fragment, u.RawFragment = "", "" // it is never sent
+		u.Fragment, u.RawFragment = "", "" // a fragment is never sent
 		return u, toASCII(u)
 	case "ws", "wss":
 		scheme := "http" + strings.TrimPrefix(u.Scheme, "ws")
 		return nil, hint.With(fmt.Errorf("invalid server URL: the scheme is %s", u.Scheme),
-			"WebSockets pass too: begin it with "+scheme+":// here, and the URL for the client with ws://")
+			"WebSocket works too: use "+scheme+":// here, and ws:// in the client's URL")
 	}
 	err = fmt.Errorf("invalid server URL %s: the scheme is neither http nor https", term.Quote(u.Redacted()))
 	if guess, gerr := url.Parse("http://" + raw); gerr == nil && guess.Host != "" && guess.User == nil && !strings.Contains(raw, "://") {
@@ -61,9 +61,8 @@ func ParseURL(raw string) (*url.URL, error) {
 	return nil, err
 }
 
-// toASCII converts an international host name to the form that the DNS uses, such as
-// xn--bcher-kva.example. Package net/http applies the rules, except for case, only when
-// it writes a request.
+// toASCII converts an international host name to its form in the DNS, such as xn--bcher-kva.example.
+// Package net/http applies the rules only when it writes a request, and does not change the case.
 func toASCII(u *url.URL) error {
 	if !strings.ContainsFunc(u.Host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return nil
@@ -82,8 +81,8 @@ func toASCII(u *url.URL) error {
 	return nil
 }
 
-// ParseHeaders parses the fields of a flag, such as "Name: value". Its errors do not
-// repeat a value, which is usually a secret.
+// ParseHeaders parses the fields of a flag, such as "Name: value". Its errors do not repeat values,
+// which are usually secrets.
 func ParseHeaders(flag string, list []string) (fields [][2]string, err error) {
 	for i, h := range list {
 		name, value, ok := strings.Cut(strings.TrimRight(h, "\r\n"), ":")
@@ -119,13 +118,13 @@ func (f *Flags) Config(rawURL string) (streamable.Config, error) {
 	if cfg.ServerTLS, err = f.serverTLS(); err != nil {
 		return cfg, err
 	}
-	// http.ProxyFromEnvironment is what other programs use: it bypasses loopback
-	// addresses, and reads the variables in either case.
+	// Like other programs, http.ProxyFromEnvironment bypasses loopback addresses, and reads the
+	// variables in either case.
 	cfg.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
 	return cfg, nil
 }
 
-// clientTLS returns the configuration for an https upstream: the system roots, and
+// clientTLS returns the configuration for an https upstream: the system roots and
 // --ca-file.
 func (f *Flags) clientTLS() (*tls.Config, error) {
 	if f.CAFile == "" {
@@ -145,7 +144,7 @@ func (f *Flags) clientTLS() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots}, nil
 }
 
-// serverTLS returns the configuration for the tap's own listener, nil without TLS.
+// serverTLS returns the configuration for the tap's own listener, or nil without TLS.
 func (f *Flags) serverTLS() (*tls.Config, error) {
 	switch {
 	case f.TLSCert == "" && f.TLSKey == "":
@@ -160,7 +159,7 @@ func (f *Flags) serverTLS() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{cert}}, nil
 }
 
-// CheckAddress reports what is wrong with an address to listen on.
+// CheckAddress checks an address to listen on.
 func CheckAddress(value string) error {
 	_, _, err := net.SplitHostPort(value)
 	if err != nil {
@@ -169,7 +168,7 @@ func CheckAddress(value string) error {
 	return err
 }
 
-// addressError returns the cause of an error for an address, without the address.
+// addressError returns the cause of an address error, without the address.
 func addressError(err error) error {
 	var wrong *net.AddrError
 	if errors.As(err, &wrong) {
@@ -178,7 +177,7 @@ func addressError(err error) error {
 	return err
 }
 
-// ListenError returns the error for an address of a flag that cannot be listened on.
+// ListenError returns the error for a flag whose address cannot be listened on.
 func ListenError(flag, address string, err error) error {
 	advice := addressHint
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -187,7 +186,7 @@ func ListenError(flag, address string, err error) error {
 	return hint.With(fmt.Errorf("%s %s: %w", flag, term.Quote(address), addressError(err)), advice)
 }
 
-// Reachable is the host and port of an address by which this machine reaches it.
+// Reachable returns the host and port by which this machine reaches an address.
 func Reachable(addr net.Addr) string {
 	host := addr.String()
 	if h, port, err := net.SplitHostPort(host); err == nil {

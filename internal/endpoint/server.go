@@ -23,13 +23,13 @@ import (
 // Transports are the values of --transport.
 var Transports = []string{"auto", "streamable", "sse", "websocket"}
 
-// A Server has the flags for a live server at a URL.
+// A Server holds the flags for a live server at a URL.
 type Server struct {
 	To, Transport string
 	Flags         // --header and --ca-file
 }
 
-// CheckTransport reports a --transport that does not exist.
+// CheckTransport returns an error for an unknown --transport.
 func (o *Server) CheckTransport() error {
 	if slices.Contains(Transports, o.Transport) {
 		return nil
@@ -37,15 +37,15 @@ func (o *Server) CheckTransport() error {
 	return hint.With(fmt.Errorf("--transport: unknown transport %s", term.Quote(o.Transport)), strings.Join(Transports, ", "))
 }
 
-// Config reads the flags, for a tap in front of the server.
+// Config returns the configuration of a tap in front of the server.
 func (o *Server) Config() (streamable.Config, error) {
 	u, err := serverURL(o.To)
 	if err != nil {
 		return streamable.Config{}, err
 	}
-	o.To = u.Scheme + o.To[len(u.Scheme):] // in lower case
+	o.To = u.Scheme + o.To[len(u.Scheme):] // normalize the scheme to lower case
 	at := o.To
-	for _, ws := range []string{"ws://", "wss://"} { // WebSockets begin as HTTP
+	for _, ws := range []string{"ws://", "wss://"} { // WebSocket starts as HTTP
 		if rest, ok := strings.CutPrefix(at, ws); ok {
 			at = "http" + ws[2:] + rest
 		}
@@ -56,7 +56,7 @@ func (o *Server) Config() (streamable.Config, error) {
 	return o.Flags.Config(at)
 }
 
-// serverURL reads the URL of a live server, of --to. A password in it is not repeated.
+// serverURL parses the URL of --to. Its errors do not repeat a password.
 func serverURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	var wrong *url.Error
@@ -72,9 +72,9 @@ func serverURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Dial connects to the server through a tap that adds the header fields and records to
-// rec. sse reports that the server may speak HTTP+SSE although its path does not end in
-// /sse. The caller closes the tap.
+// Dial connects to the server through a tap that adds the header fields and records to rec. sse
+// reports that the server may use HTTP+SSE although its path does not end in /sse. The caller closes
+// the tap.
 func (o *Server) Dial(cfg streamable.Config, rec tap.Recorder, sse bool) (conn client.Conn, closeTap func() error, err error) {
 	if cfg.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, nil, err
@@ -90,7 +90,7 @@ func (o *Server) Dial(cfg streamable.Config, rec tap.Recorder, sse bool) (conn c
 	return o.conn(t.URL(), watcher, sse), func() error { return errors.Join(t.Close(), <-served) }, nil
 }
 
-// conn chooses what is spoken over HTTP.
+// conn selects the transport over HTTP.
 func (o *Server) conn(tapURL string, watcher *client.Watcher, sse bool) client.Conn {
 	kind := o.Transport
 	if kind == "auto" {
@@ -111,8 +111,8 @@ func (o *Server) conn(tapURL string, watcher *client.Watcher, sse bool) client.C
 	return client.HTTP(tapURL, watcher)
 }
 
-// Masked returns a recorder that masks credentials, unless the user chose to keep
-// them. The key of the pseudonyms is discarded.
+// Masked returns a recorder that masks credentials, unless the user chose to keep them. The key of
+// the pseudonyms is discarded.
 func Masked(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	if cfg.KeepSecrets {
 		return rec
@@ -122,8 +122,8 @@ func Masked(cfg streamable.Config, rec tap.Recorder) tap.Recorder {
 	return record.NewMasker(key, cfg.Header, rec)
 }
 
-// A Watch reports once that the server cannot be reached. It does so in a
-// goroutine, because a write to stderr may block and traffic must not wait.
+// A Watch reports once that the server cannot be reached. It does so in a goroutine, because a write
+// to stderr may block and must not delay traffic.
 type Watch struct {
 	tap.Recorder
 	Say     func(string)

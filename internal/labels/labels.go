@@ -1,4 +1,4 @@
-// Package labels makes the labels of recordings from the command or the URL of a server.
+// Package labels derives the labels of recordings from the command or the URL of a server.
 package labels
 
 import (
@@ -10,17 +10,15 @@ import (
 	"sync"
 )
 
-// For makes a recording's name from a server's command: the name of the
-// package or program that is the server, whatever launches it. It is a guess
-// for people to read; nothing depends on it.
+// For derives a recording's label from a server's command: the name of the package or program that is
+// the server, whatever launches it. It is a guess for people to read; nothing depends on it.
 //
-// The name appears in lists and file names, so nothing that may be a secret gets
-// into it: no variable's value, no code, no user part of an address, no word that
-// may be the value of a flag. Where it is not certain which word is the server,
-// the launcher gives the name.
+// The label appears in lists and file names, so nothing that may be a secret becomes part of it: no
+// value of a variable, no code, no user part of an address, no word that may be the value of a flag.
+// If it is not certain which word is the server, the launcher's name is used.
 func For(command []string) string {
 	words := command
-	for len(words) > 0 && assigns(words[0]) { // written as for a shell
+	for len(words) > 0 && assigns(words[0]) { // shell-style variables
 		words = words[1:]
 	}
 	for range 8 { // a launcher may launch a launcher
@@ -43,24 +41,24 @@ func For(command []string) string {
 	return Tidy(words[0])
 }
 
-// A launcher is a program whose argument, not itself, is the server. A word behind a
-// flag that is not known is not taken for the server, as it may be the flag's value.
+// A launcher is a program whose argument is the server. A word after an unknown flag is not taken for
+// the server, because it may be the flag's value.
 type launcher struct {
-	skip    string // words of its own that come before the server's
-	letters string // the short flags without a value
-	flags   string // the long ones, beside sharedFlags
+	skip    string // subcommands that precede the server
+	letters string // short flags without a value
+	flags   string // long flags without a value, in addition to sharedFlags
 	values  string // flags that are followed by a value
 	names   string // flags whose value is the server
-	code    string // flags whose value is a program's text
-	words   int    // how many plain words come first
+	code    string // flags whose value is source code
+	words   int    // the number of plain words that come first
 	assigns bool   // NAME=VALUE may come first
-	shell   bool   // what names names is a command line
+	shell   bool   // the value of a flag in names is a command line
 }
 
-// sharedFlags have no value in any launcher that has them.
+// sharedFlags never have a value, in any launcher.
 const sharedFlags = "--yes --quiet --verbose --interactive --tty --rm --init --offline --frozen --locked --watch --silent"
 
-// launchers is built when a name is needed, not at every start.
+// launchers is built on first use, not at every start.
 var launchers = sync.OnceValue(func() map[string]launcher {
 	npx := launcher{letters: "ynqsdg", flags: "--bun --prefer-offline --prefer-online", values: "--registry --prefix --cwd -C --dir --workspace -w --filter -F --node-options",
 		names: "-p --package", code: "-c --call"}
@@ -112,18 +110,18 @@ type flagKind uint8
 
 const (
 	notAFlag    flagKind = iota
-	flagSwitch           // it stands alone, or has its value in itself
+	flagSwitch           // it has no value, or contains its value
 	flagValue            // its value follows
 	flagName             // its value is the server
-	flagCode             // its value is a program's text
+	flagCode             // its value is source code
 	flagUnknown          // its value may follow
 )
 
-// server returns the words from the server on, of those behind the launcher,
-// nil where it is not certain.
+// server returns the words from the server on, of those after the launcher, or nil if it is not
+// certain where they start.
 func (l *launcher) server(words []string) []string {
-	unsure := false // the word before may be a flag with a value
-	ended := false  // the flags have
+	unsure := false // the previous word may be a flag with a value
+	ended := false  // the flags have ended
 	plain := l.words
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -160,7 +158,7 @@ func (l *launcher) server(words []string) []string {
 	return nil
 }
 
-// named returns the server that a flag names.
+// named returns the command of the server that a flag names.
 func (l *launcher) named(rest []string) []string {
 	switch {
 	case len(rest) == 0:
@@ -169,11 +167,11 @@ func (l *launcher) named(rest []string) []string {
 		return rest[:1]
 	case has(l.names, "/c") && !strings.ContainsAny(strings.Join(rest, ""), "&|<>^") && (!strings.ContainsAny(rest[0], " \t") || isProgramPath(rest[0])):
 		return rest
-	case has(l.names, "/c"): // cmd.exe makes one line of all its arguments
+	case has(l.names, "/c"): // cmd.exe joins its arguments to one line
 		rest = []string{strings.Join(rest, " ")}
 	}
-	// Of several commands the last one counts, since the first ones prepare, and of a
-	// pipeline the first. A line with quotes may have words with blanks in them.
+	// Of several commands the last one counts, because the others prepare; of a pipeline, the first
+	// one. A line with quotes may contain words with spaces.
 	if strings.ContainsAny(rest[0], "\"'`$\\()<^%#{}") {
 		return nil
 	}
@@ -193,8 +191,7 @@ func (l *launcher) named(rest []string) []string {
 	return last
 }
 
-// flag reports what a word is. Of a flag whose value is in the same word, it returns the
-// value, too.
+// flag classifies a word. If the value of a flag is in the same word, it also returns the value.
 func (l *launcher) flag(word string) (kind flagKind, value string) {
 	if kind := l.kindOf(word); kind != flagUnknown {
 		return kind, ""
@@ -209,12 +206,12 @@ func (l *launcher) flag(word string) (kind flagKind, value string) {
 		return flagSwitch, ""
 	}
 	if strings.HasPrefix(word, "--no-") || strings.Trim(word[1:], "0123456789") == "" {
-		return flagSwitch, "" // by convention; nice -5
+		return flagSwitch, "" // by convention, as in nice -5
 	}
 	if word[1] == '-' {
 		return flagUnknown, ""
 	}
-	for i := 1; i < len(word); i++ { // several letters, of which the last may have a value
+	for i := 1; i < len(word); i++ { // several letters, the last of which may have a value
 		switch kind := l.kindOf("-" + word[i:i+1]); {
 		case kind == flagSwitch:
 		case kind == flagValue && i < len(word)-1:
@@ -243,8 +240,8 @@ func (l *launcher) kindOf(flag string) flagKind {
 // has reports whether a word is one of several.
 func has(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
 
-// script returns the first word that is certainly a program file, and so not a secret in
-// any position.
+// script returns the first word that is certainly a program file, and therefore not a secret in any
+// position.
 func script(words []string) []string {
 	re := regexp.MustCompile(`(?i)^[\w.~/\\][\w.~/\\:@+-]*\.(js|mjs|cjs|ts|mts|cts|tsx|jsx|py|pyz|rb|php|pl|jar|dll|exe|sh)$`)
 	for _, w := range words {
@@ -255,14 +252,14 @@ func script(words []string) []string {
 	return nil
 }
 
-// assigns reports whether a word sets a variable for one command.
+// assigns reports whether a word sets a variable for a command.
 func assigns(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && name != "" && !strings.ContainsAny(name, "-/\\ \t")
 }
 
-// programName is the name of a program without directory, extension and
-// version: python3.12 is python.
+// programName returns the name of a program without directory, extension and version: python for
+// python3.12.
 func programName(word string) string {
 	name := path.Base(strings.ReplaceAll(word, `\`, "/"))
 	name = strings.ToLower(name)
@@ -280,10 +277,10 @@ func programName(word string) string {
 var vague = []string{"", ".", "..", "/", "index", "main", "__main__", "server", "mcp", "mcp-server", "cli", "app", "start", "run",
 	"dist", "build", "src", "lib", "bin", "out", "target", "release", "debug", "cmd", "node_modules", ".bin"}
 
-// patterns are compiled when a name is needed, not at every start.
+// patterns are compiled on first use, not at every start.
 var patterns = sync.OnceValue(func() (p struct{ extension, version, scheme, outside *regexp.Regexp }) {
 	p.extension = regexp.MustCompile(`(?i)\.(js|mjs|cjs|ts|mts|cts|tsx|jsx|py|pyz|rb|php|pl|jar|dll|exe|cmd|bat|sh|git|csproj)$`)
-	// What may follow a package's name: @1.2, ==1.2, [extra], :tag.
+	// What may follow the name of a package: @1.2, ==1.2, [extra], :tag.
 	p.version = regexp.MustCompile(`(@[^/@]*|[=<>~!]=.*|\[.*|:[\w.-]+)$`)
 	p.scheme = regexp.MustCompile(`^(git\+)?(file|npm|jsr):(//)?`)
 	p.outside = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -292,17 +289,17 @@ var patterns = sync.OnceValue(func() (p struct{ extension, version, scheme, outs
 
 const maxLabel = 40
 
-// Tidy makes a name of a path, a package, an image or an address.
+// Tidy derives a name from a path, a package, an image or an address.
 func Tidy(word string) string {
 	re := patterns()
 	if strings.ContainsAny(word, " \t\r\n") && (strings.Contains(word, " -") || !isProgramPath(word)) {
-		// A whole command line in one word: what follows may be anything.
+		// A whole command line in one word: the rest may be anything.
 		word, _, _ = strings.Cut(strings.Join(strings.Fields(word), " "), " ")
 	}
 	word = strings.ReplaceAll(word, `\`, "/")
 	word = re.scheme.ReplaceAllString(word, "")
 	word, _, _ = strings.Cut(word, "?")
-	deep := true // the directories above say what a vague name does not
+	deep := true // use parent directories if the name is vague
 	if _, rest, ok := strings.Cut(word, "://"); ok {
 		word, deep = addressName(rest), false
 	}
@@ -337,15 +334,14 @@ func Tidy(word string) string {
 	return name
 }
 
-// isProgramPath reports whether a word is the path of a program of Windows, which
-// may have blanks in it.
+// isProgramPath reports whether a word is the path of a Windows program, which may contain spaces.
 func isProgramPath(word string) bool {
 	dir, _, _ := strings.Cut(word, " ")
 	return strings.ContainsAny(dir, `/\`) && slices.Contains([]string{".exe", ".cmd", ".bat"}, strings.ToLower(path.Ext(word)))
 }
 
-// addressName returns of an address without its scheme what may be shown: no
-// user or password, no fragment.
+// addressName returns the part of an address, given without its scheme, that may be shown: no user or
+// password, no fragment.
 func addressName(rest string) string {
 	rest, _, _ = strings.Cut(rest, "#")
 	host, path, _ := strings.Cut(rest, "/")
@@ -356,8 +352,7 @@ func addressName(rest string) string {
 	return host + "/" + path
 }
 
-// ForHost makes a label from the server's host. The rest of the URL may be a
-// secret.
+// ForHost derives a label from the host of a URL. The rest of the URL may be secret.
 func ForHost(u *url.URL) string {
 	label := strings.ToLower(u.Hostname())
 	if port := u.Port(); port != "" {

@@ -59,7 +59,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// Nothing that may be a secret gets into a name.
+// Nothing that may be secret becomes part of a label.
 func TestLabelHoldsNoSecret(t *testing.T) {
 	for _, c := range []struct{ command, want string }{
 		{"uvx weather==1.0", "weather"},
@@ -77,7 +77,7 @@ func TestLabelHoldsNoSecret(t *testing.T) {
 		{"KEY=s3cret weather-mcp", "weather-mcp"},
 		{"npm exec -- @acme/x --token s3cret", "x"},
 
-		// Behind an unknown flag only a program's file is certain.
+		// After an unknown flag only a program file is certain.
 		{"node --inspect-port 9 server.js", "server"},
 		{"node --frob s3cret /srv/weather/index.js", "weather"},
 		{"node --frob=s3cret weather", "weather"},
@@ -124,7 +124,7 @@ func TestLabelOfCommandLines(t *testing.T) {
 			t.Errorf("%q is named %q, want %q", command, got, want)
 		}
 	}
-	// A line with quotes or the like may have words with blanks in them.
+	// A line with quotes or the like may contain words with spaces.
 	for _, line := range []string{`cd /srv && exec "npx" -y s3cret`, `KEY="s3cret; s3cret" a`, "b \"${s3cret}\"", `KEY=a\ s3cret c`, "a # ; s3cret", "a <s3cret"} {
 		if got := For([]string{"sh", "-c", line}); got != "sh" {
 			t.Errorf("%s is named %q, want sh", line, got)
@@ -132,7 +132,7 @@ func TestLabelOfCommandLines(t *testing.T) {
 	}
 }
 
-// Whatever a flag means to a launcher, its value is not a name.
+// Whatever a flag means to a launcher, its value is not used as a name.
 func TestLabelHoldsNoFlagsValue(t *testing.T) {
 	for _, launcher := range strings.Fields(`npx pnpx bunx npm pnpm yarn uvx uv pipx docker podman node tsx bun python python3 dotnet cargo bundle deno
 		ruby php perl java go sh bash cmd env sudo nice timeout stdbuf time setsid exec command nohup`) {

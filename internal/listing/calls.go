@@ -16,26 +16,26 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Calls prints calls for a person: a line per call, its entries below it. With tree,
-// guides connect them, and times below a call are relative to it.
+// Calls prints calls as text: a line per call, with its entries below it. With tree, guides connect
+// them, and times below a call are relative to it.
 type Calls struct {
 	rowTable
 	tree     bool
 	Live     bool // the recording is live
 	Follow   bool
-	Ended    func() time.Duration // how long the recording ran
+	Ended    func() time.Duration // returns the duration of the recording
 	repeated repeats
-	// printed holds the messages of open calls that are printed.
+	// printed holds the messages of open calls that were printed.
 	printed map[session.Ref]bool
 }
 
 const (
 	partsWidth = 5
-	tookWidth  = latencyWidth + 1 // with the >
-	// leastCall is the width of the last column below which others are omitted, and
-	// leastStatus that below which the status is reduced to its sign.
+	tookWidth  = latencyWidth + 1 // including the >
+	// leastCall is the minimum width of the last column, below which others are omitted;
+	// leastStatus is its width below which the status is reduced to its sign.
 	leastCall, leastStatus = 20, 12
-	// maxIndentedCalls is how many levels of calls are indented.
+	// maxIndentedCalls limits the levels of calls that are indented.
 	maxIndentedCalls = 12
 )
 
@@ -47,7 +47,7 @@ func NewCalls(l *term.Printer, info store.Info, tree bool) *Calls {
 	}
 	if tree {
 		t.gap = " "
-		t.offset++ // for the sign of relative times
+		t.offset++ // for the + of relative times
 	}
 	t.choose = t.setColumns
 	t.choose()
@@ -73,7 +73,7 @@ func (t *Calls) setColumns() {
 	}
 }
 
-// callCells are the texts of one line, with their styles.
+// callCells holds the cells of a line, with their styles.
 type callCells struct {
 	number, offset, arrow string
 	mark                  callMark
@@ -119,8 +119,8 @@ type branch struct {
 	from  time.Duration // the start of the top-level call
 }
 
-// below prints the entries below a call. A list has the changes of the response first, a
-// tree last. A list omits the response, which is in the line of the call.
+// below prints the entries below a call. A list shows the changes of the response first, a tree last.
+// A list omits the response, which is part of the call's line.
 func (t *Calls) below(n *view.Node, stderr []view.Row, at branch) error {
 	knee, corner, line, space := "", "", "  ", "  "
 	if t.tree {
@@ -159,7 +159,7 @@ func (t *Calls) below(n *view.Node, stderr []view.Row, at branch) error {
 	return t.texts(changes, at.guide+corner, at.guide+space)
 }
 
-// isAbove reports whether an entry of a list is printed already: with its call, or when it
+// isAbove reports whether an entry of a list has already been printed: with its call, or when it
 // arrived.
 func (t *Calls) isAbove(e view.Entry) bool {
 	if t.tree || e.Row == nil {
@@ -173,7 +173,7 @@ func (t *Calls) isAbove(e view.Entry) bool {
 	return p.Role == session.RoleResponse
 }
 
-// texts prints lines of one text, the first after one indent, the others after another.
+// texts prints lines of one text, the first with one indent and the others with another.
 func (t *Calls) texts(lines []string, first, other string) error {
 	for i, text := range lines {
 		indent := other
@@ -187,8 +187,8 @@ func (t *Calls) texts(lines []string, first, other string) error {
 	return nil
 }
 
-// callCells returns the cells of a call, without its time. In a tree the title has the
-// status, and an entry below it the result.
+// callCells returns the cells of a call, without its time. In a tree, the title includes the status,
+// and an entry below it has the result.
 func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	c := n.Call
 	cells := callCells{
@@ -206,7 +206,7 @@ func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	return cells
 }
 
-// entryCells returns the cells of an entry below a call that began at an offset.
+// entryCells returns the cells of an entry below a call that started at from.
 func (t *Calls) entryCells(e *view.Entry, from time.Duration) (c callCells) {
 	when := t.when
 	if t.tree {
@@ -285,19 +285,19 @@ func (t *Calls) End(s *Summary) error {
 	return t.rowTable.End(s)
 }
 
-// maxAlike is how many consecutive notifications of one method outside calls are
+// maxAlike limits the consecutive notifications with the same method, outside calls, that are
 // printed; the others are counted.
 const maxAlike = 3
 
-// repeats counts consecutive notifications of one method.
+// repeats counts consecutive notifications with the same method.
 type repeats struct {
 	method string
 	lane   tap.Lane
 	n      uint64
 }
 
-// standalone prints a row that belongs to no call. When following, it prints every
-// notification, as the count would come too late.
+// standalone prints a row that belongs to no call. When following, it prints every notification,
+// because the count would come too late.
 func (t *Calls) standalone(l *view.Row) error {
 	if l.Part.Kind == jsonrpc.Notification && !t.Follow {
 		if t.repeated.n > 0 && t.repeated.method == l.Method && t.repeated.lane == l.Part.Lane {
@@ -400,11 +400,11 @@ func markOf(c *session.Call, live bool) callMark {
 	return callMark{"…", "unanswered", term.BoldRed}
 }
 
-// markWidth is the width of the widest word, with the sign.
+// markWidth is the width of the longest word, including the sign.
 const markWidth = len("x needs input")
 
-// callTook returns how long a call took or, after a >, how long it had waited at the
-// end of the recording.
+// callTook returns how long a call took or, after a >, how long it had waited by the end of the
+// recording.
 func callTook(c *session.Call, end time.Duration) string {
 	if c.Status.Settled() {
 		return view.Took(c.End - c.At)
@@ -428,7 +428,7 @@ func callFault(n *view.Node, nested bool) string {
 	if failure := view.JoinWords(" ", c.ErrorCode, c.ErrorText); failure != "" {
 		words = append(words, failure)
 	}
-	if c.Notes&session.NoteStreamEnded != 0 { // the cause of a cancellation
+	if c.Notes&session.NoteStreamEnded != 0 { // the reason for a cancellation
 		words = append(words, view.StreamEndWords(&c.StreamEnd, c.At))
 	}
 	if c.Cancel != (session.Ref{}) {
@@ -456,8 +456,7 @@ func callFault(n *view.Node, nested bool) string {
 	return safe.String(strings.Join(words, ", "))
 }
 
-// noteWords describes the notes of a call, in the order of their bits; "" marks a note
-// that is shown elsewhere.
+// noteWords describes the notes of a call, by bit; "" marks a note that is shown in another place.
 var noteWords = []string{
 	"",
 	"progress token in use",
@@ -468,12 +467,12 @@ var noteWords = []string{
 	"requestState missing or changed",
 	"cancellation refused",
 	"no longer tracked",
-	"", // the status of the response shows it
+	"", // shown by the status of the response
 	"asks for authorization",
 	"", // see view.CancelWords
 	"", // see view.StreamEndWords
-	"", // the mark shows it
-	"", // the error shows it
+	"", // shown by the mark
+	"", // shown by the error
 }
 
 // partTitle returns the title of a message below a call, with its anomalies.

@@ -21,13 +21,13 @@ import (
 // 128 KiB.
 const MaxCurlBody = 64 << 10
 
-// curlSkips are header fields that curl sets by itself, or that belong to one connection.
+// curlSkips are header fields that curl sets itself, or that belong to one connection.
 var curlSkips = []string{"Host", "Content-Length", "Connection", "Keep-Alive", "Transfer-Encoding", "Accept-Encoding",
 	"Te", "Trailer", "Upgrade", "Expect"}
 
-// Curl prints a curl command that repeats the HTTP request of a frame: any frame of an
-// exchange names its request. The command goes to the server, not to the tap. arg names the
-// recording in commands, and dirArg follows them.
+// Curl prints a curl command that repeats the HTTP request of a frame, which may be any frame of the
+// exchange. The command goes to the server, not to the tap. arg names the recording in commands, and
+// dirArg follows it.
 func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64, arg, dirArg string) error {
 	info, err := rec.Info()
 	if err != nil {
@@ -41,7 +41,7 @@ func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64,
 		return hint.With(fmt.Errorf("--curl: frame #%d %s", number, cause), wayOut)
 	}
 	if f.Exchange == 0 {
-		return fail("did not cross HTTP",
+		return fail("was not sent over HTTP",
 			fmt.Sprintf("`mcptap replay %s --only '#%d'%s -- CMD` sends it to a server on stdio", term.ShellQuote(arg), number,
 				dirArg))
 	}
@@ -90,8 +90,8 @@ func Curl(ctx context.Context, w io.Writer, rec *store.Recording, number uint64,
 		fmt.Sprintf("mcptap show %s %d --raw%s", term.ShellQuote(arg), bodySeq, dirArg))
 }
 
-// PrintCurl writes the command. A body that is large, or not text, is read from the standard
-// output of bodyCommand.
+// PrintCurl writes the command. A body that is large, or not text, is read from the standard output
+// of bodyCommand.
 func PrintCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyCommand string) error {
 	var b strings.Builder
 	piped := len(body) > MaxCurlBody || !plainText(string(body))
@@ -135,6 +135,6 @@ func PrintCurl(w io.Writer, url string, head *tap.Event, body []byte, bodyComman
 	return err
 }
 
-// plainText reports whether text can stand in single quotes in any shell, and on any
+// plainText reports whether text can be put in single quotes in any shell, and printed on any
 // terminal, as it is.
 func plainText(text string) bool { return utf8.ValidString(text) && safe.String(text) == text }

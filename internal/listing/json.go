@@ -20,7 +20,7 @@ import (
 // jsonRow is a frame in `show --json`. The names are stable.
 type jsonRow struct {
 	V        int    `json:"v"`
-	Type     string `json:"type"` // "row"; "frame" with the bytes
+	Type     string `json:"type"` // "row", or "frame" if it includes the bytes
 	Seq      uint64 `json:"seq"`
 	At       int64  `json:"at_ns"`
 	Took     int64  `json:"took_ns,omitempty"`
@@ -31,12 +31,12 @@ type jsonRow struct {
 	Session int    `json:"session,omitempty"`
 	Kind    string `json:"kind"`
 	Event   string `json:"event,omitempty"`
-	// Resumes is the frame that began the stream which a request resumes.
+	// Resumes is the first frame of the stream that a request resumes.
 	Resumes uint64 `json:"resumes,omitempty"`
 	// Ended lists the calls that the end of an exchange ended.
 	Ended []jsonEnded `json:"ended,omitempty"`
 	jsonID
-	Method string `json:"method,omitempty"` // of a response: its request's
+	Method string `json:"method,omitempty"` // for a response, that of its request
 	About  string `json:"about,omitempty"`
 	// Subject is what the request, or the request of a response, refers to. Preview is a
 	// shortened form of the arguments or the result.
@@ -47,8 +47,7 @@ type jsonRow struct {
 	Truncated bool       `json:"truncated,omitempty"`
 	Size      int64      `json:"size"`
 	Parts     []jsonPart `json:"parts,omitempty"`
-	// Diff lists, with --diff, the changes from the previous responses to the same
-	// requests.
+	// Diff lists, with --diff, the changes since the previous responses to the same requests.
 	Diff []*jsonDelta `json:"diff,omitempty"`
 	// Recording is the id of the recording, if there are several.
 	Recording string `json:"recording,omitempty"`
@@ -64,8 +63,8 @@ type jsonPart struct {
 	ParentIndex int    `json:"parent_index,omitempty"`
 	Guess       bool   `json:"guess,omitempty"`
 	Late        bool   `json:"late,omitempty"`
-	// Request is the frame of the request of a response, Clash that of the open request
-	// with the same id as a request.
+	// Request is the frame of a response's request, and Clash that of the open request with the
+	// same id as this request.
 	Request      uint64 `json:"request,omitempty"`
 	RequestIndex int    `json:"request_index,omitempty"`
 	Clash        uint64 `json:"clash,omitempty"`
@@ -93,25 +92,23 @@ type jsonDelta struct {
 	Skipped int `json:"changes_skipped,omitempty"`
 }
 
-// jsonChange is one difference between two responses. Old and New are shortened JSON as
-// text, and absent if the value is.
+// jsonChange is a difference between two responses. Old and New are shortened JSON, as text, and
+// absent if the value is.
 type jsonChange struct {
 	Path string  `json:"path"`
 	Old  *string `json:"old,omitempty"`
 	New  *string `json:"new,omitempty"`
 }
 
-// jsonID is the id of a message, in at most one of three forms. Ids are the only
-// recorded JSON that is copied into the output, because 1, 1.0 and "1" are different
-// ids. But a string may hold half a surrogate pair ("\ud800"), which the JSON grammar
-// allows and strict parsers reject, or invalid UTF-8; a replacement character would make
-// different ids equal.
+// jsonID is the id of a message, in at most one of three forms. Ids are the only recorded JSON that is
+// copied to the output, because 1, 1.0 and "1" are different ids. But a string may hold half a
+// surrogate pair ("\ud800"), which the JSON grammar allows and strict parsers reject, or invalid
+// UTF-8, and a replacement character would make different ids equal.
 type jsonID struct {
-	// ID is the recorded id, if every parser accepts it. An id that was too long to keep
-	// is absent.
+	// ID is the recorded id, if every parser accepts it. It is absent if the id was too long to be
+	// kept.
 	ID json.RawMessage `json:"id,omitempty"`
-	// Raw is the recorded token otherwise, with quotes and escapes, as text:
-	// "\"\\ud800\"".
+	// Raw is otherwise the recorded token, with quotes and escapes, as text: "\"\\ud800\"".
 	Raw string `json:"id_raw,omitempty"`
 	// Base64 is the token if it is not valid UTF-8.
 	Base64 []byte `json:"id_base64,omitempty"`
@@ -119,7 +116,7 @@ type jsonID struct {
 
 func newJSONID(id []byte) (j jsonID) {
 	switch {
-	case !json.Valid(id): // it may have been cut
+	case !json.Valid(id): // it may have been truncated
 	case !utf8.Valid(id):
 		j.Base64 = id
 	case id[0] == '"' && !unquotes(id):
@@ -187,20 +184,20 @@ func newJSONDelta(d *view.Delta) *jsonDelta {
 	return j
 }
 
-// JSON prints items for a program. Calls within another call come after it.
+// JSON prints items as JSON. Calls within another call follow it.
 type JSON struct {
 	W         *bufio.Writer
-	Ended     func() time.Duration // how long the recording ran
+	Ended     func() time.Duration // returns the duration of the recording
 	Recording string               // "" if there is only one
 	Payload   *store.Recording     // provides the bytes of frames, or nil
 
-	frame tap.Frame // the last one of Payload
+	frame tap.Frame // the last frame read from Payload
 	next  func() (tap.Frame, error, bool)
 	stop  func()
 }
 
-// Item implements [Printer]. It omits open calls and their messages, because a call is
-// printed once, when it has ended.
+// Item implements [Printer]. It omits open calls and their messages, because a call is printed only
+// once, when it has ended.
 func (p *JSON) Item(i *view.Item) error {
 	switch {
 	case i.Open:
@@ -251,11 +248,11 @@ func (p *JSON) row(r *view.Row, deltas []*view.Delta) error {
 	return text.WriteRaw(p.W, b, f, p.Payload.WriteRaw)
 }
 
-// maxSkipped is the maximum number of frames that are read to get to a later one.
+// maxSkipped limits the frames that are read to reach a later one.
 const maxSkipped = 1000
 
-// read returns a frame. Frames are read one after the other, as many small ones are stored
-// together: to find a single one all of these are decompressed.
+// read returns a frame. It reads frames in sequence, because many small ones are stored together, and
+// finding a single one decompresses all of them.
 func (p *JSON) read(seq uint64) (tap.Frame, error) {
 	if p.next != nil && (seq < p.frame.Seq || seq > p.frame.Seq+maxSkipped) {
 		p.stop()
@@ -267,7 +264,7 @@ func (p *JSON) read(seq uint64) (tap.Frame, error) {
 	}
 	for p.frame.Seq < seq {
 		f, err, ok := p.next()
-		if err != nil || !ok || f.Seq > seq { // Frame has the reason
+		if err != nil || !ok || f.Seq > seq { // Frame returns the reason
 			p.stop()
 			p.next = nil
 			return p.Payload.Frame(seq)
@@ -277,7 +274,7 @@ func (p *JSON) read(seq uint64) (tap.Frame, error) {
 	return p.frame, nil
 }
 
-// SkipHeader implements [Printer]. Lines of JSON have no header.
+// SkipHeader implements [Printer]. JSON has no header.
 func (p *JSON) SkipHeader() {}
 
 // End implements [Printer].
@@ -299,8 +296,8 @@ type jsonSummary struct {
 	Status    string      `json:"status"`
 	Gaps      []tap.Range `json:"gaps,omitempty"`
 	Calls     *uint64     `json:"calls,omitempty"`           // if calls are listed
-	Beyond    uint64      `json:"unanswered_more,omitempty"` // that are not listed
-	Shown     *uint64     `json:"shown,omitempty"`           // if only a part is selected
+	Beyond    uint64      `json:"unanswered_more,omitempty"` // number not listed
+	Shown     *uint64     `json:"shown,omitempty"`           // if only some frames are selected
 	Recording string      `json:"recording,omitempty"`
 }
 
@@ -330,7 +327,7 @@ func writeJSONSummary(w io.Writer, s *Summary, recording string) error {
 			Method    string `json:"method"`
 			About     string `json:"about,omitempty"`
 			Status    string `json:"status"`
-			Lost      bool   `json:"lost,omitempty"` // its stream has ended
+			Lost      bool   `json:"lost,omitempty"` // its stream ended
 			Recording string `json:"recording,omitempty"`
 		}{
 			text.Version, "unanswered", q.Ref.Seq, q.Ref.Index, q.Lane.String(), int64(q.At), newJSONID(q.ID), q.Method,
@@ -367,7 +364,7 @@ func (one *One) WriteJSON(w *bufio.Writer) error {
 type jsonCall struct {
 	V        int    `json:"v"`
 	Type     string `json:"type"` // "call"
-	Seq      uint64 `json:"seq"`  // of its first request
+	Seq      uint64 `json:"seq"`  // frame of its first request
 	Index    int    `json:"index,omitempty"`
 	Lane     string `json:"lane"`
 	Exchange uint64 `json:"exchange,omitempty"`
@@ -382,8 +379,8 @@ type jsonCall struct {
 	Result    string `json:"result_preview,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Status    string `json:"status"` // see session.CallStatus
-	// Answer settled the call after Latency. An unsettled call has waited for Waited at
-	// the end of the recording, or when it was lost (the note stream_ended).
+	// Answer settled the call after Latency. An unsettled call had waited for Waited by the end of
+	// the recording, or when it was lost (the note stream_ended).
 	Answer      *session.Ref `json:"response,omitempty"`
 	Latency     *int64       `json:"latency_ns,omitempty"`
 	Waited      *int64       `json:"waited_ns,omitempty"`
@@ -393,7 +390,7 @@ type jsonCall struct {
 	ErrorText string       `json:"error_text,omitempty"`
 	Cancel    *jsonCancel  `json:"cancel,omitempty"`
 	Parent    *session.Ref `json:"parent,omitempty"`
-	Guess     bool         `json:"guess,omitempty"` // the parent is
+	Guess     bool         `json:"guess,omitempty"` // the parent is a guess
 	TaskID    string       `json:"task_id,omitempty"`
 	TaskState string       `json:"task_status,omitempty"`
 	Notes     []string     `json:"notes,omitempty"` // see session.Notes
@@ -402,7 +399,7 @@ type jsonCall struct {
 	Nested   []session.Ref `json:"nested,omitempty"`
 	Asked    []jsonAsked   `json:"asked,omitempty"`
 	Messages []jsonMessage `json:"messages"`
-	// Skipped counts the messages omitted in the middle of Messages.
+	// Skipped counts the messages omitted from the middle of Messages.
 	Skipped       uint64            `json:"messages_skipped,omitempty"`
 	Counts        map[string]uint64 `json:"counts"` // by role
 	BytesToServer int64             `json:"bytes_to_server"`

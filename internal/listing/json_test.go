@@ -16,8 +16,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// The bytes of many small frames are read once, not their whole segment for each. Rows may
-// skip frames, repeat one, and go back.
+// The bytes of many small frames are read once, not their whole segment for each. Rows may skip frames, repeat
+// one, or go back.
 func TestPayloads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x"+store.Ext)
 	w, err := store.NewWriter(path, tap.Header{ID: "12345678", Transport: "stdio"})

@@ -23,11 +23,11 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// MaxScreen limits how much of a frame is shown on a terminal.
+// MaxScreen limits the bytes of a frame that are shown on a terminal.
 const MaxScreen = 1 << 20
 
-// Print prints the frame, its response or what refused it, and what changed since the
-// previous response.
+// Print prints the frame, its response or what refused it, and the changes since the previous
+// response.
 func (one *One) Print(l *term.Printer) error {
 	err := one.head(l)
 	if err == nil {
@@ -59,7 +59,7 @@ func (one *One) Print(l *term.Printer) error {
 	return l.Err
 }
 
-// paramsWords names the first changes of params in a line.
+// paramsWords describes the first changes of params in one line.
 func paramsWords(changes []view.Change) string {
 	const most = 3
 	var words []string
@@ -93,7 +93,7 @@ func PrintTwo(l *term.Printer, from, to *tap.Frame, json bool) error {
 	return l.Err
 }
 
-// printBelow prints a frame that belongs to the one above it.
+// printBelow prints a frame that belongs to the one printed above.
 func (one *One) printBelow(l *term.Printer, number uint64, heading func(*One) string) error {
 	f, err := one.rec.Frame(number)
 	if err != nil {
@@ -131,7 +131,7 @@ func (one *One) head(l *term.Printer) error {
 		name = "head of an HTTP " + name
 	}
 	kind := paintFailure(l, name, r.Failed)
-	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // these are printed below
+	if r.Kind != "invalid" && f.Lane != tap.Stderr && f.Lane != tap.Lifecycle { // those are printed below
 		about := r.About
 		if r.Method != "" && r.Part.Kind != jsonrpc.Notification {
 			about = r.Subject
@@ -200,8 +200,7 @@ var formWords = [tap.Forms]string{
 	tap.FormClose: "a WebSocket close", tap.FormBytes: "bytes that are not HTTP",
 }
 
-// pairing describes how a request or response in the frame relates to others, "" for
-// other messages.
+// pairing describes how a request or response in the frame relates to other messages, or returns "".
 func (one *One) pairing(p *session.Part) (name, text string) {
 	at := ""
 	if one.Row.Kind == "batch" {
@@ -236,7 +235,7 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 	return "", ""
 }
 
-// exitWords describes how a server failed, "" if it did not.
+// exitWords describes how a server failed, or returns "".
 func exitWords(e *tap.Event) string {
 	switch {
 	case e.Signal != "":
@@ -247,7 +246,7 @@ func exitWords(e *tap.Event) string {
 	return ""
 }
 
-// waited returns how long a request had waited at the end of the recording.
+// waited returns how long a request had waited by the end of the recording.
 func (one *One) waited(p *session.Part) time.Duration {
 	return max(one.Info.Duration-p.At, 0)
 }
@@ -265,7 +264,7 @@ func (one *One) body(l *term.Printer) error {
 	var to io.WriteCloser = &textWriter{w: w}
 	if one.isJSON() {
 		to = &Pretty{W: w, Paint: l.Palette}
-		if f.Form == tap.FormEvent { // its data is what is JSON
+		if f.Form == tap.FormEvent { // the data may be JSON
 			f.Raw = jsonrpc.Payload(&f)
 			f.Size = int64(len(f.Raw))
 		}
@@ -280,8 +279,7 @@ func (one *One) body(l *term.Printer) error {
 	return err
 }
 
-// headText returns the head of an HTTP request or response as lines, "" for other
-// frames.
+// headText returns the head of an HTTP request or response as text, "" for other frames.
 func (one *One) headText() string {
 	e, err := tap.ParseEvent(one.Frame.Raw)
 	var b strings.Builder
@@ -301,7 +299,7 @@ func (one *One) headText() string {
 	return b.String()
 }
 
-// isJSON reports whether the frame is JSON, as far as its bytes are known.
+// isJSON reports whether the frame is JSON, judging by the bytes that are known.
 func (one *One) isJSON() bool {
 	f := &one.Frame
 	switch one.message.Kind {
@@ -314,7 +312,7 @@ func (one *One) isJSON() bool {
 	return f.Form != tap.FormEvent || f.Whole()
 }
 
-// One describes a frame and the frames it pairs with.
+// One describes a frame and the frames paired with it.
 type One struct {
 	Frame   tap.Frame
 	message jsonrpc.Message
@@ -325,31 +323,29 @@ type One struct {
 	Responses map[int]session.Part
 	// cancel is the frame that cancelled the request before its response, 0 for none.
 	cancel uint64
-	// refusal describes the HTTP response with a failure status, and refusalBody is the
-	// frame with its body, 0 for none.
+	// refusal describes an HTTP response with a failure status, and refusalBody is the frame with
+	// its body, 0 for none.
 	refusal     string
 	refusalBody uint64
-	// lost is how the stream for the response ended without it, nil if it did not.
+	// lost is how the stream for the response ended without it, or nil.
 	lost *session.StreamEnd
-	// cut is how the HTTP body with the response was cut off after complete JSON, "" if it
-	// was not.
+	// cut describes how the HTTP body with the response was cut off after complete JSON, or is "".
 	cut string
-	// exit is the exit event of the server, if it came before the response.
+	// exit is the exit event of the server, if it preceded the response.
 	exit tap.Event
-	// Delta is how the response differs from the previous one to an equal request or, if
-	// there is none, from that to another request of the same tool, prompt or resource.
+	// Delta is how the response differs from the previous response to an equal request or, if there
+	// is none, to another request for the same tool, prompt or resource.
 	Delta *view.Delta
 	Info  store.Info
 	rec   *store.Recording
-	// Zone is for the time, limit the number of bytes printed of a frame, 0 for all.
+	// Zone is the time zone, Limit the number of bytes printed of a frame, 0 for all.
 	Zone  *time.Location
 	Limit int
 }
 
-// FindOne reads a frame and the frames it pairs with. A stdio frame that pairs with none
-// is read alone. For others it reads all earlier frames, because a response belongs to
-// the oldest open request with its id, and stops after the last response, once the
-// session of the frame is known.
+// FindOne reads a frame and the frames paired with it. A stdio frame without any is read alone. For
+// others it reads all earlier frames, because a response belongs to the oldest open request with its
+// id. It stops after the last response, once the session of the frame is known.
 func FindOne(ctx context.Context, rec *store.Recording, number uint64, diff bool) (*One, error) {
 	f, err := rec.Frame(number)
 	if err != nil {
@@ -369,17 +365,16 @@ func FindOne(ctx context.Context, rec *store.Recording, number uint64, diff bool
 	return one, one.pair(ctx, diff)
 }
 
-// take records what is known of the frame so far.
+// take records what is known about the frame so far.
 func (one *One) take(e *session.Entry) {
 	one.Frame, one.message, one.Row = *e.Frame, e.Message, view.NewRow(e)
 	one.Row.Messages = slices.Clone(one.Row.Messages) // they are valid until the next frame
 }
 
-// pair reads the recording up to the frame, and on until its responses and its session
-// are known.
+// pair reads the recording up to the frame, and further until its responses and its session are known.
 func (one *One) pair(ctx context.Context, diff bool) error {
 	number, exchange, pending := one.Frame.Seq, one.Frame.Exchange, 0
-	body := false // the response is the HTTP body of the exchange, whose end matters
+	body := false // the response is the HTTP body of the exchange, so its end matters
 	one.Responses = map[int]session.Part{}
 	var tracker session.Tracker
 	equal, others := view.NewResponses(), view.NewResponses()
@@ -390,7 +385,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 		}
 		next := tracker.Add(&f)
 		if diff {
-			for _, d := range append(others.Add(next), equal.Add(next)...) { // equal requests win
+			for _, d := range append(others.Add(next), equal.Add(next)...) { // equal requests take precedence
 				if d.Call.Seq == number || d.Message.Seq == number {
 					one.Delta = d
 				}

@@ -16,20 +16,19 @@ import (
 )
 
 const (
-	// maxPretty is the largest JSON text that is indented, maxPrettyDepth the deepest:
+	// maxPretty limits the size of JSON text that is indented, and maxPrettyDepth its depth:
 	// deeper nesting would turn a few brackets into megabytes of spaces.
 	maxPretty      = 16 << 20
 	maxPrettyDepth = 64
 )
 
-// A Pretty collects a JSON text and prints it on close with one member per line.
-// The order of members, numbers and escapes stay as recorded. Anything else is printed
-// as by a [textWriter].
+// A Pretty collects JSON text and prints it on Close, with one member per line. The order of
+// members, numbers and escapes stay as recorded. Anything else is printed as by a [textWriter].
 type Pretty struct {
 	W     io.Writer
 	Paint term.Palette
 	raw   []byte
-	large *textWriter // receives a text that is larger than maxPretty
+	large *textWriter // receives text that is larger than maxPretty
 }
 
 // Write implements [io.Writer]. It prints nothing before Close, unless the text is large.
@@ -91,7 +90,7 @@ var jsonColors = func() *pretty.Style {
 // errEnough reports that a writer needs no more bytes.
 var errEnough = errors.New("enough")
 
-// A screenWriter writes the first lines of a text, up to a number of bytes; then Write
+// A screenWriter writes the first lines of a text, up to a number of bytes; after that, Write
 // returns errEnough.
 type screenWriter struct {
 	w    io.Writer
@@ -103,7 +102,7 @@ func (s *screenWriter) Write(b []byte) (int, error) {
 		s.left -= len(b)
 		return s.w.Write(b)
 	}
-	// Cut at the end of a line, or of a character: colours do not cross lines.
+	// Cut at the end of a line or of a character: colours do not cross lines.
 	head := b[:s.left]
 	if i := bytes.LastIndexByte(head, '\n'); i >= 0 {
 		head = head[:i]
@@ -162,8 +161,7 @@ func (t *textWriter) Close() error {
 // appendRune appends the Go escape of a character.
 func appendRune(dst []byte, r rune) []byte { return append(dst, safe.EscapeRune(r)...) }
 
-// appendSafe appends text with its line breaks. Bytes that are not UTF-8, and hazards,
-// are escaped.
+// appendSafe appends text with its line breaks. Hazards, and bytes that are not UTF-8, are escaped.
 func appendSafe(dst, text []byte, escape func(dst []byte, r rune) []byte) []byte {
 	for len(text) > 0 {
 		if n := safe.ASCII(text); n > 0 {

@@ -42,7 +42,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Output to a terminal has no hazards, for any bytes in any pieces.
+// Output to a terminal has no hazards, for any bytes written in any pieces.
 func FuzzTerminal(f *testing.F) {
 	for _, s := range []string{"{\"a\":[1,{}],\"b\":\"\u202e\\\"\\u001b\"}", "\xff\x1b[0m\n\r", "[[[[\"", "\xf0\x9f", `{"a":1}{"b":2} x`} {
 		f.Add([]byte(s), uint8(3))
@@ -107,7 +107,7 @@ func TestPretty(t *testing.T) {
 	}
 }
 
-// On a terminal, only the beginning of a long text is printed.
+// On a terminal, only the first part of a long text is printed.
 func TestScreenWriter(t *testing.T) {
 	const note = "\n… only the first 1 MiB is shown; use --raw for all of it\n"
 	for _, c := range []struct{ in, want string }{
@@ -159,7 +159,7 @@ func TestTextIsWrittenInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to.String() != strings.Repeat(want, times)+"\n" || to.n > 32<<10 {
-			t.Errorf("%q: %d bytes, at most %d at once", in, to.Len(), to.n)
+			t.Errorf("%q: %d bytes, at most %d per write", in, to.Len(), to.n)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Recordings prints the recordings for a person.
+// Recordings prints recordings as a table.
 func Recordings(l *term.Printer, now time.Time, infos []store.Info) error {
 	cols := []term.Column{
 		{Title: "ID"},
@@ -83,12 +83,12 @@ func revision(f *session.Facts) string {
 	case f.Dialect != "":
 		return "dialect " + safe.String(f.Dialect)
 	case f.Revision == "" && f.Requested != "":
-		return safe.String(string(f.Requested)) + "?" // asked for and not agreed
+		return safe.String(string(f.Requested)) + "?" // requested but not agreed on
 	}
 	return safe.String(string(f.Revision))
 }
 
-// State describes the unusual in the state of a recording.
+// State describes a recording whose state is not normal, or returns "".
 func State(info *store.Info) string {
 	switch {
 	case info.Status == store.Live:
@@ -139,7 +139,7 @@ type jsonInfo struct {
 	Requested string        `json:"requested,omitempty"`
 	Dialect   string        `json:"dialect,omitempty"`
 	Probe     bool          `json:"probe,omitempty"`
-	// Sessions is absent where there are no exchanges, which is one session.
+	// Sessions is absent without exchanges, which means one session.
 	Sessions    uint64             `json:"sessions,omitempty"`
 	Frames      uint64             `json:"frames"`
 	FramesOf    session.LaneCounts `json:"frames_by_lane"`
@@ -152,7 +152,7 @@ type jsonInfo struct {
 	LastFrameNo uint64             `json:"last_seq"`
 }
 
-// WriteRecordingJSON prints a recording as a line of JSON.
+// WriteRecordingJSON prints a recording as one line of JSON.
 func WriteRecordingJSON(w io.Writer, i *store.Info) error {
 	h, t, f := &i.Header, &i.Tally, &i.Tally.Facts
 	j := jsonInfo{

@@ -1,5 +1,5 @@
-// Package listing prints the frames and calls of a recording: in columns for a person, as lines
-// of JSON for a program, and single frames in full.
+// Package listing prints the frames and calls of recordings: as tables, as lines of JSON, and single
+// frames in full.
 package listing
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A Printer prints the items of a listing as they come, and a summary.
+// A Printer prints the items of a listing as they arrive, and a summary.
 type Printer interface {
 	Item(i *view.Item) error
 	End(s *Summary) error
@@ -21,8 +21,8 @@ type Printer interface {
 	SkipHeader()
 }
 
-// A rowTable prints rows as they come. Its columns have fixed widths, because the later
-// rows are unknown; a title takes the rest of the line.
+// A rowTable prints rows as they arrive. Its columns have fixed widths, because later rows are
+// unknown; a title takes the rest of the line.
 type rowTable struct {
 	*term.Printer
 	digits  int                        // width of the frame numbers
@@ -33,7 +33,7 @@ type rowTable struct {
 	choose  func()                     // sets cols and widths
 	cols    []term.Column
 	widths  []int // of cols; 0 omits a column
-	started bool  // the column titles are printed
+	started bool  // the column titles were printed
 }
 
 func newRowTable(l *term.Printer, info store.Info) rowTable {
@@ -45,8 +45,8 @@ func newRowTable(l *term.Printer, info store.Info) rowTable {
 }
 
 const (
-	// labelWidth is the width of the label of a recording, labelledDigits the least width
-	// of the frame numbers that follow it.
+	// labelWidth is the width of a recording's label, and labelledDigits the minimum width of the
+	// frame numbers after it.
 	labelWidth     = 14
 	labelledDigits = 5
 	clockLayout    = "15:04:05.000"
@@ -57,8 +57,8 @@ func Clock(start time.Time, zone *time.Location) func(time.Duration) string {
 	return func(d time.Duration) string { return start.Add(d).In(zone).Format(clockLayout) }
 }
 
-// WithLabel prepares for rows of several recordings: they begin with a label, if it is not
-// empty, and have the time of day.
+// WithLabel prepares for rows of several recordings: if label is not empty, rows start with it and
+// show the time of day.
 func (t *rowTable) WithLabel(label string, when func(time.Duration) string) {
 	if label == "" {
 		return
@@ -72,7 +72,7 @@ func (t *rowTable) WithLabel(label string, when func(time.Duration) string) {
 	t.choose()
 }
 
-// omit omits columns until the title has least columns.
+// omit omits columns until the title is at least least columns wide.
 func (t *rowTable) omit(least int) {
 	if free := t.Width - t.fixed(); t.Width > 0 && free < least {
 		term.OmitColumns(t.cols, t.widths, 1, term.LineWidth(t.widths, 1)+free-least, 1)
@@ -92,7 +92,7 @@ func (t *rowTable) room(indent string) int {
 	return max(t.Width-t.fixed()-term.Width(indent), 1)
 }
 
-// SkipHeader records that the column titles are printed already.
+// SkipHeader records that the column titles were already printed.
 func (t *rowTable) SkipHeader() { t.started = true }
 
 // header prints the column titles, once.
@@ -110,8 +110,8 @@ func (t *rowTable) header(last string) error {
 	return t.write(titles, plainTitle(last, term.Dim))
 }
 
-// write prints one row: it pads and cuts the texts, then paints them. A second space
-// follows the first column.
+// write prints a row: it pads and cuts the texts, then paints them. Two spaces follow the first
+// column.
 func (t *rowTable) write(cells []term.Cell, last title) error {
 	var b strings.Builder
 	b.WriteString(t.prefix)
@@ -144,11 +144,11 @@ func (t *rowTable) End(s *Summary) error {
 	return t.Err
 }
 
-// A title is the last column of a line about a message or a call. The name comes
-// first, the method of a tool last. All texts are escaped.
+// A title is the last column of a line about a message or a call. The name comes first, and the
+// method of a tool call last. All texts are escaped.
 type title struct {
 	indent, name, args, result, fault, method string
-	// style is that of the name, faultStyle that of the failure.
+	// style is the style of the name, and faultStyle that of the failure.
 	style, faultStyle term.Style
 }
 
@@ -158,7 +158,7 @@ func newTitle(t view.Title) title {
 		faultStyle: term.Red}
 }
 
-// plainTitle returns a title of one text.
+// plainTitle returns a title that is a single text.
 func plainTitle(text string, as term.Style) title {
 	return title{name: text, style: as, faultStyle: term.Red}
 }
@@ -170,11 +170,11 @@ const (
 	faultGap  = "  "
 )
 
-// leastPreview is the width below which a part of a title is left out.
+// leastPreview is the width below which a part of a title is omitted.
 const leastPreview = 6
 
-// fit cuts the title to a width. It omits the method first; then the arguments and the
-// result share the space after the name. A failure takes precedence over these.
+// fit cuts the title to a width. It omits the method first; then the arguments and the result share
+// the space after the name. A failure takes precedence over both.
 func (t title) fit(room int) title {
 	t.indent = term.Fit(t.indent, room)
 	room = max(room-term.Width(t.indent), 1)
@@ -211,7 +211,7 @@ func preview(text string, width int) string {
 	return term.Fit(text, width)
 }
 
-// part returns the width of a text with the texts before it.
+// part returns the width of a text and the gap before it.
 func part(before, text, gap string) int {
 	if text == "" {
 		return 0

@@ -16,12 +16,12 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Frames prints rows for a person. On a narrow terminal it omits columns.
+// Frames prints rows as a table. On a narrow terminal it omits columns.
 type Frames struct {
 	rowTable
 	http  bool          // the recording has HTTP exchanges
-	ended time.Duration // how long the recording ran
-	// Findings are the rules that frames violate, nil if they were not looked for.
+	ended time.Duration // the duration of the recording
+	// Findings are the rules that frames violate, nil if they were not computed.
 	Findings map[uint64][]string
 }
 
@@ -29,10 +29,10 @@ const (
 	kindWidth    = 8
 	latencyWidth = 6
 	sizeWidth    = 7
-	// leastAbout is the width of the last column below which others are omitted.
+	// leastAbout is the minimum width of the last column, below which others are omitted.
 	leastAbout = 16
-	// wideEnough is the least width of a line with sizes, wide that of one with
-	// the numbers of HTTP exchanges.
+	// wideEnough is the minimum width of a line with sizes, and wide that of a line with the
+	// numbers of HTTP exchanges.
 	wideEnough = 72
 	wide       = 90
 )
@@ -67,7 +67,7 @@ func (t *Frames) setColumns() {
 // Item implements [Printer].
 func (t *Frames) Item(i *view.Item) error { return t.Row(i.Row, i.Deltas) }
 
-// Row prints a frame, and how its responses differ from the previous ones.
+// Row prints a frame, and how its responses differ from previous ones.
 func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 	if err := t.header("ABOUT"); err != nil {
 		return err
@@ -120,13 +120,13 @@ func (t *Frames) Row(r *view.Row, deltas []*view.Delta) error {
 	return err
 }
 
-// Arrows are the signs of the lanes.
+// Arrows are the symbols of the lanes.
 var Arrows = [tap.Lanes]string{tap.Lifecycle: "·", tap.ToServer: "→", tap.ToClient: "←", tap.Stderr: "!"}
 
 var laneStyles = [tap.Lanes]term.Style{tap.Lifecycle: term.Dim, tap.ToServer: term.Cyan, tap.ToClient: term.Magenta, tap.Stderr: term.Dim}
 
-// rowKind returns the kind of a row. The heads of HTTP messages and rows without a
-// message have kinds of their own.
+// rowKind returns the kind of a row. The heads of HTTP messages, and rows without a message, have
+// their own kinds.
 func rowKind(r *view.Row) string {
 	if r.Part.Lane == tap.Lifecycle {
 		switch r.Kind {
@@ -142,7 +142,7 @@ func rowKind(r *view.Row) string {
 	return shortKind(r.Kind)
 }
 
-// shortKind returns a kind that fits its column.
+// shortKind returns the name of a kind that fits the column.
 func shortKind(kind string) string {
 	switch kind {
 	case "notification":
@@ -160,7 +160,7 @@ func shortKind(kind string) string {
 // fault describes what went wrong, escaped. It does not rely on colour.
 func fault(r *view.Row) string {
 	var words []string
-	if r.Truncated { // which explains the rest
+	if r.Truncated { // this explains the rest
 		words = append(words, "truncated: bytes are missing")
 	}
 	if r.Fault != "" {
@@ -169,12 +169,12 @@ func fault(r *view.Row) string {
 	return safe.String(strings.Join(words, ", "))
 }
 
-// odd describes anomalies in how messages relate to others.
+// odd describes anomalies in the relations of messages.
 func odd(r *view.Row) string {
 	var words []string
 	for i := range r.Messages {
 		p := &r.Messages[i]
-		if w := oddPart(p); w != "" && len(words) < 3 { // of a batch
+		if w := oddPart(p); w != "" && len(words) < 3 { // for a batch
 			words = append(words, w)
 		}
 		if p.Guess && p.Request != (session.Ref{}) && r.Unread {
@@ -206,8 +206,8 @@ func oddPart(p *session.Part) string {
 	return ""
 }
 
-// deltaWords describes how a response differs from the one before, a line per change,
-// escaped. A change wider than room takes three lines; a room of 0 means unlimited.
+// deltaWords describes how a response differs from the previous one, one line per change, escaped. A
+// change wider than room takes three lines; a room of 0 means unlimited.
 func deltaWords(d *view.Delta, room int) (out []string) {
 	if d == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// The words in the column KIND are words of the filter, and find that frame.
+// The words in the column KIND are filter words, and match that frame.
 func TestKindsAreFilterWords(t *testing.T) {
 	var rows []view.Row
 	for k := range jsonrpc.Kinds {

@@ -19,13 +19,13 @@ import (
 type Summary struct {
 	view.Summary
 	Info     store.Info
-	Took     time.Duration        // of the recording, or of its session that was selected
+	Took     time.Duration        // duration of the recording, or of the selected session
 	ByCall   bool                 // calls were listed
-	Selected bool                 // only part of the recording was
+	Selected bool                 // only part of the recording was selected
 	Partial  bool                 // not all frames were read, so the number of calls is unknown
 	Pending  bool                 // requests without a response were selected
-	Label    string               // of the recording, if there are several
-	Sessions session.SessionTotal // of the recording, if all of them were listed
+	Label    string               // label of the recording, if there are several
+	Sessions session.SessionTotal // number of sessions, if all were listed
 }
 
 func (s *Summary) print(l *term.Printer) {
@@ -90,7 +90,7 @@ func (s *Summary) rows(l *term.Printer, title string, rows []view.Row) {
 	}
 }
 
-// notes returns sentences that follow the counts.
+// notes returns phrases that follow the counts.
 func (s *Summary) notes() (all []string) {
 	add := func(n uint64, one, many, rest string) {
 		if n > 0 {
@@ -143,7 +143,7 @@ func (s *Summary) paragraph(l *term.Printer, title string, words []string, as te
 	}
 }
 
-// statusWord describes the status of a recording, "" if it is complete.
+// statusWord describes the status of a recording, or "" if it is complete.
 func statusWord(info store.Info) string {
 	switch info.Status {
 	case store.Live:

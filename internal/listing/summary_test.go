@@ -23,7 +23,7 @@ func TestSummaryCountsWhatIsNotListed(t *testing.T) {
 	}
 }
 
-// The reason for which a response is missing is recorded text.
+// The reason for a missing response is recorded text, and is escaped.
 func TestSummaryEscapesReasons(t *testing.T) {
 	lost := session.Request{Lost: true, StreamEnd: session.StreamEnd{By: "server", Error: "\x1b[2J\u202e"}}
 	var text bytes.Buffer

@@ -1,4 +1,4 @@
-// Package prune chooses the recordings that rules of age, number and size remove.
+// Package prune selects the recordings to remove by age, number and size.
 package prune
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// Table prints the recordings to remove for a person.
+// Table prints the recordings to remove as a table.
 func Table(l *term.Printer, now time.Time, chosen []Candidate) {
 	cols := []term.Column{
 		{Title: "ID"}, {Title: "STARTED"}, {Title: "LABEL", Least: 12},
@@ -50,7 +50,7 @@ type jsonCandidate struct {
 	ID         string    `json:"id"`
 	Path       string    `json:"path"`
 	Label      string    `json:"label"`
-	Start      time.Time `json:"start"` // of a damaged one the time of its file
+	Start      time.Time `json:"start"` // for a damaged one, the time of its file
 	End        time.Time `json:"end"`   // likewise
 	Status     string    `json:"status"`
 	SizeOnDisk int64     `json:"size_on_disk"`
@@ -58,7 +58,7 @@ type jsonCandidate struct {
 	DryRun     bool      `json:"dry_run,omitempty"`
 }
 
-// WriteJSON prints a recording to remove as a line of JSON.
+// WriteJSON prints a recording to remove as one line of JSON.
 func WriteJSON(w io.Writer, p *Candidate, dryRun bool) error {
 	return term.WriteJSON(w, jsonCandidate{
 		V: text.Version, Type: "prune", ID: p.Header.ID, Path: p.Path, Label: p.Header.Label, Start: p.began.UTC(), End: p.ended.UTC(),
@@ -75,11 +75,11 @@ type Rules struct {
 	Size  int64
 }
 
-// A Candidate is a recording that may go.
+// A Candidate is a recording that may be removed.
 type Candidate struct {
 	store.Info
-	// began and ended are when it did; of a damaged one, when its file was last
-	// written to.
+	// began and ended are its start and end; for a damaged one, both are when its file was last
+	// written.
 	began, ended time.Time
 	Reason       reason
 }
@@ -116,7 +116,7 @@ func (p *Candidate) why(now time.Time) string {
 	return ""
 }
 
-// formatAge returns an age in days, or in less where it is not one.
+// formatAge formats an age in days, or more precisely if it is below two days.
 func formatAge(d time.Duration) string {
 	if d < 48*time.Hour {
 		return view.Took(d)
@@ -124,8 +124,8 @@ func formatAge(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// Candidates returns the recordings that count, those that began last first: all
-// that are recordings at all and have such a label.
+// Candidates returns the recordings whose label matches, the most recently started first. It omits
+// files that are not recordings.
 func Candidates(infos []store.Info, label string) []Candidate {
 	var all []Candidate
 	for _, info := range infos {
@@ -148,15 +148,14 @@ func Candidates(infos []store.Info, label string) []Candidate {
 	return all
 }
 
-// labelled reports whether a label matches a pattern. A slash is a character
-// like any other.
+// labelled reports whether a label matches a pattern. A slash is an ordinary character.
 func labelled(pattern, label string) bool {
 	flat := strings.NewReplacer("/", "\x00")
 	ok, _ := path.Match(flat.Replace(pattern), flat.Replace(label))
 	return ok
 }
 
-// fileTime is when a recording's file, or else its queue, was written to.
+// fileTime returns when a recording's file, or else its queue, was last written.
 func fileTime(path string) time.Time {
 	for _, name := range []string{path, path + store.QueueExt} {
 		if info, err := os.Stat(name); err == nil {
@@ -166,8 +165,7 @@ func fileTime(path string) time.Time {
 	return time.Time{}
 }
 
-// Choose returns those of all, which come in the order of [prunable], that go,
-// the oldest first.
+// Choose returns the recordings to remove, oldest first. all is in the order of [Candidates].
 func (r *Rules) Choose(all []Candidate, now time.Time) []Candidate {
 	left := Size(all)
 	goes := make([]bool, len(all))
@@ -198,13 +196,13 @@ func (r *Rules) Choose(all []Candidate, now time.Time) []Candidate {
 	return chosen
 }
 
-// Protects reports whether no rule can remove a recording: it is live, kept, or of
-// unknown age.
+// Protects reports whether no rule can remove a recording, because it is live, kept, or of unknown
+// age.
 func (r *Rules) Protects(all []Candidate, i int) bool {
 	return all[i].Status == store.Live || r.HasKeep && i < r.Keep || all[i].began.IsZero()
 }
 
-// Over is by how much what stays is larger than --max-size.
+// Over returns by how much the remaining recordings exceed --max-size.
 func (r *Rules) Over(all, chosen []Candidate) int64 {
 	if !r.HasSize {
 		return 0
@@ -220,7 +218,7 @@ func Size(all []Candidate) (n int64) {
 	return n
 }
 
-// ageUnits are the units of an age.
+// ageUnits are the units of ages.
 var ageUnits = map[byte]time.Duration{'w': 7 * 24 * time.Hour, 'd': 24 * time.Hour, 'h': time.Hour, 'm': time.Minute, 's': time.Second}
 
 // ParseAge parses an age such as 30d, 12h, 2w or 1d12h. A unit is required, so that days

@@ -18,14 +18,14 @@ import (
 const (
 	// JoinPause is the poll interval for new recordings.
 	JoinPause = 200 * time.Millisecond
-	// waitPause is the poll interval for calls that are selected because they wait.
+	// waitPause is the poll interval for calls that are selected once they have waited long enough.
 	waitPause = 200 * time.Millisecond
-	// arrivals is how many frames of all recordings are buffered to be sorted.
+	// arrivals is the number of frames, of all recordings, that are buffered for sorting.
 	arrivals = 128
 )
 
-// several follows recordings. A goroutine reads each, and keeps no file open
-// between reads; one goroutine does everything else.
+// several follows recordings. One goroutine per recording reads it, and keeps no file open between
+// reads; a single goroutine does everything else.
 type several struct {
 	ctx     context.Context
 	o       *Options
@@ -33,7 +33,7 @@ type several struct {
 	in      chan arrival
 	open    []*followed
 	running int  // number of recordings that may have more frames
-	began   bool // the first item is printed
+	began   bool // the first item was printed
 }
 
 // A followed is one of several recordings.
@@ -54,7 +54,7 @@ type arrival struct {
 	err   error
 }
 
-// compare orders arrivals by the wall clock. The end of a recording comes last.
+// compare orders arrivals by wall-clock time. The end of a recording comes last.
 func (x *arrival) compare(y *arrival) int {
 	switch {
 	case x.over && y.over:
@@ -67,8 +67,8 @@ func (x *arrival) compare(y *arrival) int {
 	return x.from.start.Add(x.frame.At).Compare(y.from.start.Add(y.frame.At))
 }
 
-// Several lists recordings together, by the wall clock, and then what comes. With all, it also
-// follows recordings in dir that begin later. It returns [ErrNone] if nothing matched.
+// Several lists recordings together, in order of wall-clock time, and then follows them. With all, it
+// also follows recordings in dir that start later. It returns [ErrNone] if nothing matched.
 func Several(ctx context.Context, o *Options, sel view.Selection, dir string, paths []string, all bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -115,7 +115,7 @@ func followOne(ctx context.Context, o *Options, l *lister) error {
 	return s.run("", nil)
 }
 
-// join adds a recording, once.
+// join adds a recording if it was not added before.
 func (s *several) join(path string) error {
 	if slices.ContainsFunc(s.open, func(f *followed) bool { return f.path == path }) {
 		return nil
@@ -140,7 +140,7 @@ func (s *several) join(path string) error {
 	return nil
 }
 
-// backlog prints the present frames of all recordings, merged by the wall clock.
+// backlog prints the existing frames of all recordings, merged by wall-clock time.
 func (s *several) backlog() error {
 	type head struct {
 		arrival
@@ -188,7 +188,7 @@ func (s *several) start(added []*followed) error {
 	return nil
 }
 
-// follow sends the frames after a number, and the end.
+// follow sends the frames after a number, and the end of the recording.
 func (s *several) follow(ctx context.Context, f *followed, after uint64) {
 	send := func(x arrival) bool {
 		select {
@@ -206,8 +206,8 @@ func (s *several) follow(ctx context.Context, f *followed, after uint64) {
 	send(arrival{from: f, over: true})
 }
 
-// run prints frames until all live recordings have ended, or without end if poll reports
-// when to look for new recordings.
+// run prints frames until all live recordings have ended. If poll is set, it never ends, and poll
+// reports when to look for new recordings.
 func (s *several) run(dir string, poll <-chan time.Time) error {
 	var wait <-chan time.Time
 	if s.o.ByCall() && s.sel.Needs(filter.NeedWait) {
@@ -233,7 +233,7 @@ func (s *several) run(dir string, poll <-chan time.Time) error {
 				}
 			}
 			for _, f := range s.open[n:] {
-				f.more = true // without a backlog, even if it has ended since
+				f.more = true // there is no backlog, even if it has ended since
 			}
 			if err := s.start(s.open[n:]); err != nil {
 				return err
@@ -254,7 +254,7 @@ func (s *several) run(dir string, poll <-chan time.Time) error {
 	return nil
 }
 
-// take prints what has arrived.
+// take prints an arrival.
 func (s *several) take(x *arrival) error {
 	f := x.from
 	if x.err != nil {
@@ -285,7 +285,7 @@ func (s *several) take(x *arrival) error {
 	return err
 }
 
-// wait prints the calls that are selected because they have waited long enough.
+// wait prints the calls that are selected because they have now waited long enough.
 func (s *several) wait(f *followed) error {
 	if f.over {
 		return nil

@@ -1,4 +1,4 @@
-// Package show lists the selected frames or calls of recordings, also while they are made.
+// Package show lists the selected frames or calls of recordings, including live ones.
 package show
 
 import (
@@ -24,29 +24,29 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// ErrNone is the error of a listing that nothing matched. What is wrong was reported.
+// ErrNone is the error of a listing that nothing matched. The reason has been reported.
 var ErrNone = errors.New("nothing matched")
 
-// Options are what is listed of recordings, and how.
+// Options control what is listed, and how.
 type Options struct {
-	Calls, Tree  bool // list calls, not frames
+	Calls, Tree  bool // list calls instead of frames
 	Stderr, Diff bool
-	HTTP         bool // also connections, heads, ends and comments
+	HTTP         bool // also list connections, heads, ends and comments
 	Follow       bool
 	Since, Until string // moments, "" for none
 
 	JSON, Payload bool
 	Out           io.Writer
-	Printer       func(io.Writer) *term.Printer // of lines for Out
+	Printer       func(io.Writer) *term.Printer // returns a printer for Out
 	Zone          *time.Location
 	Now           func() time.Time
 	Say           func(string) // reports on stderr
 }
 
-// ByCall reports whether calls are listed and not frames.
+// ByCall reports whether calls are listed instead of frames.
 func (o *Options) ByCall() bool { return o.Calls || o.Tree }
 
-// CheckSpan reports what is wrong with Since and Until.
+// CheckSpan checks Since and Until.
 func (o *Options) CheckSpan() error {
 	_, _, err := o.moments()
 	return err
@@ -73,7 +73,7 @@ func List(ctx context.Context, o *Options, rec *store.Recording, sel view.Select
 	return l.verdict(ctx)
 }
 
-// SayRules reports what the rules require that a filter names.
+// SayRules prints the requirements of the rules that a filter names.
 func SayRules(say func(string), query string) {
 	for _, id := range filter.Values(query, "rule") {
 		if r := check.Lookup(strings.ToLower(id)); r != nil {
@@ -82,8 +82,8 @@ func SayRules(say func(string), query string) {
 	}
 }
 
-// firstLines is the number of items that are flushed one by one, so that the first page
-// appears at once even if matches are rare.
+// firstLines is the number of items that are flushed one by one, so that the first page appears
+// immediately even if matches are rare.
 const firstLines = 100
 
 // A lister prints the selected part of one recording.
@@ -136,11 +136,10 @@ func newLister(ctx context.Context, o *Options, rec *store.Recording, info store
 	return l, nil
 }
 
-// maxAhead is how many frames after the head of a response are read to find its body.
+// maxAhead limits the frames after the head of a response that are read to find its body.
 const maxAhead = 100
 
-// bodyAfter returns the reason in the body that follows the head of a response, "" if there
-// is none.
+// bodyAfter returns the reason given in the body after the head of a response, or "".
 func bodyAfter(rec *store.Recording, head *tap.Frame) string {
 	for f, err := range rec.Frames(head.Seq) {
 		if err != nil || f.Seq > head.Seq+maxAhead {
@@ -178,8 +177,8 @@ func (l *lister) printer(info store.Info) listing.Printer {
 	return frames
 }
 
-// lookAhead makes a first pass over the whole recording, to find its sessions and the
-// outcome of requests. The second pass ignores frames that arrive later.
+// lookAhead reads the whole recording to find its sessions and the outcomes of requests. The second
+// pass ignores frames that arrive later.
 func (l *lister) lookAhead(ctx context.Context, future bool) error {
 	survey := session.NewSurvey(future)
 	l.last = 0
@@ -233,7 +232,7 @@ func (l *lister) print(items []view.Item) error {
 		if err := l.out.Item(&items[i]); err != nil {
 			return err
 		}
-		if l.printed++; l.printed < firstLines || l.o.Follow { // a person may be waiting for it
+		if l.printed++; l.printed < firstLines || l.o.Follow { // a user may be waiting for it
 			if err := l.w.Flush(); err != nil {
 				return err
 			}
@@ -258,12 +257,12 @@ func (l *lister) finish(ctx context.Context) error {
 	if l.o.JSON || l.printed > 0 || l.All() || l.Waits() {
 		return errors.Join(l.out.End(l.summary(info)), l.w.Flush())
 	}
-	return nil // like grep; verdict reports that nothing matched
+	return nil // like grep: only verdict reports that nothing matched
 }
 
 func (l *lister) finishCalls(info store.Info) error {
 	if info.Status == store.Live && l.partial {
-		info.Duration = 0 // open calls have waited until the last frame that was read
+		info.Duration = 0 // open calls waited until the last frame read
 	}
 	if calls, ok := l.out.(*listing.Calls); ok {
 		calls.Live = info.Status == store.Live
@@ -291,7 +290,7 @@ func (l *lister) summary(info store.Info) *listing.Summary {
 	return s
 }
 
-// verdict returns exit code 1 if nothing matched.
+// verdict reports why nothing matched, if nothing did, and returns ErrNone.
 func (l *lister) verdict(ctx context.Context) error {
 	if l.All() || l.printed > 0 || l.Waits() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// busy makes the frames of a call that hangs and of calls with a response, one after the
-// other. Every hundredth fails.
+// busy returns the frames of a call that hangs and of consecutive calls with a response. Every hundredth
+// fails.
 func busy(calls int) (frames []tap.Frame) {
 	put := func(lane tap.Lane, text string, args ...any) {
 		frames = append(frames, tap.Frame{Lane: lane, Raw: fmt.Appendf(nil, text+"\n", args...)})
@@ -32,7 +32,7 @@ func busy(calls int) (frames []tap.Frame) {
 	return frames
 }
 
-// record makes a recording of frames, which it numbers and times.
+// record writes a recording of frames, numbering and timing them.
 func record(t testing.TB, frames []tap.Frame) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "made"+store.Ext)
@@ -52,7 +52,7 @@ func record(t testing.TB, frames []tap.Frame) string {
 	return path
 }
 
-// on sets the options that do not choose what is listed.
+// on sets the options that do not affect what is listed.
 func (o *Options) on(out io.Writer) *Options {
 	o.Out, o.Zone, o.Now, o.Say = out, time.UTC, time.Now, func(string) {}
 	o.Printer = func(w io.Writer) *term.Printer { return &term.Printer{W: w} }
@@ -94,7 +94,7 @@ func firstLine(t *testing.T, o *Options, query string, frames []tap.Frame) int {
 	return len(frames) + 1
 }
 
-// The first line is printed early, also if a call hangs or matches are rare.
+// The first line is printed early, even if a call hangs or matches are rare.
 func TestFirstLineComesAtOnce(t *testing.T) {
 	frames := busy(20_000)
 	for _, c := range []struct {
@@ -118,8 +118,7 @@ func TestFirstLineComesAtOnce(t *testing.T) {
 	}
 }
 
-// With --follow, calls that ended before are printed when the recording is read, and later
-// calls when they end.
+// With --follow, calls that ended before are printed as the recording is read, and later calls when they end.
 func TestFollowedCallsAreNotHeldBack(t *testing.T) {
 	frames := busy(5)
 	rec, err := store.Open(record(t, frames[:1]))

@@ -13,20 +13,19 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A moment is the value of --since or --until.
+// A moment is the value of --since or --until: a frame, an offset or a time.
 type moment struct {
-	seq     uint64        // the number of a frame, or
-	offset  time.Duration // an offset from the start
-	fromEnd bool          // or from the end, or
-	wall    time.Time     // a time
-	clock   bool          // on any day
+	seq     uint64        // the frame number
+	offset  time.Duration // the offset from the start,
+	fromEnd bool          // or from the end
+	wall    time.Time     // the time,
+	clock   bool          // or only the time of day
 	unit    time.Duration // the precision of the time
 }
 
-// layouts are the accepted layouts of a time. A fraction of a second may follow.
 var layouts = []struct {
 	layout string
-	clock  bool // without a day
+	clock  bool // without a date
 	unit   time.Duration
 }{
 	{"15:04:05", true, time.Second},
@@ -64,8 +63,8 @@ func parseMoment(flag, s string, zone *time.Location) (*moment, error) {
 		"use 2s or 1m30s from the start, -30s from the end, 14:03:05, 2026-11-20T14:03:05Z, or a frame such as #120")
 }
 
-// offsetIn returns the moment as an offset in a recording. A time of day is on the day
-// the recording began or, if only that is within the recording, on the next.
+// offsetIn returns the moment as an offset in a recording. A time of day is on the day the recording
+// started or, if only that is within the recording, on the next day.
 func (m *moment) offsetIn(info *store.Info, zone *time.Location) time.Duration {
 	switch {
 	case m.clock:
@@ -97,7 +96,7 @@ func (o *Options) moments() (since, until *moment, err error) {
 	return since, until, err
 }
 
-// Span returns the span of --since and --until in a recording.
+// Span returns the time span of --since and --until in a recording.
 func (o *Options) Span(info store.Info) (view.Span, error) {
 	info.ExtendLive(o.Now())
 	s := view.Whole

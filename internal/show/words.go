@@ -21,8 +21,8 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// ParseRanges reads numbers of frames: 17, #17, 17-30, 17..30, 17.., ..30, with commas or
-// spaces between. It is false when some word is not one of these.
+// ParseRanges parses frame numbers: 17, #17, 17-30, 17..30, 17.., ..30, separated by commas or
+// spaces. ok is false if some word is not one of these.
 func ParseRanges(words []string) (ranges []tap.Range, ok bool, err error) {
 	for _, word := range words {
 		for _, s := range strings.Split(word, ",") {
@@ -66,14 +66,14 @@ func frameNumber(s string) (uint64, error) {
 }
 
 const (
-	// seenFrames limits the frames read to complete the values of a filter, seenValues
-	// the values of each kind.
+	// seenFrames limits the frames read to complete the values of a filter, and seenValues the
+	// values of each kind.
 	seenFrames = 20_000
 	seenValues = 100
 )
 
-// Seen returns the values in the beginning of a recording, the most frequent first. It
-// returns none if there is no such recording.
+// Seen returns the values at the beginning of a recording, most frequent first. It returns none if
+// there is no such recording.
 func Seen(ctx context.Context, path string) (s filter.Seen) {
 	rec, err := store.Open(path)
 	if err != nil {

@@ -57,8 +57,8 @@ func TestMoments(t *testing.T) {
 		"-5h":                       -2 * time.Hour,
 		"23:00":                     30*time.Minute - 500*time.Millisecond,
 		"23:00:01.25":               30*time.Minute + 750*time.Millisecond,
-		"00:30:00":                  2*time.Hour - 500*time.Millisecond, // of the next day
-		"22:30":                     -500 * time.Millisecond,            // the minute in which it began
+		"00:30:00":                  2*time.Hour - 500*time.Millisecond, // on the next day
+		"22:30":                     -500 * time.Millisecond,            // the minute in which it started
 		"12:00":                     -10*time.Hour - 30*time.Minute - 500*time.Millisecond,
 		"2026-11-20T21:00:00Z":      30*time.Minute - 500*time.Millisecond,
 		"2026-11-20 23:00:00":       30*time.Minute - 500*time.Millisecond,
@@ -76,7 +76,7 @@ func TestMoments(t *testing.T) {
 	}
 	for _, text := range []string{"", "#0", "#x", "x", "24:00", "12", "1:2:3:4", "2026-13-01", "#-1"} {
 		if _, err := parseMoment("since", text, zone); err == nil {
-			t.Errorf("%q is a time", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }

@@ -21,11 +21,11 @@ func size(s check.Size) string {
 	return view.Size(int64(s.Bytes))
 }
 
-// contextName returns the name of a tool or server, escaped, and cut so that one name does not
-// widen the table. --json has the whole name.
+// contextName returns the name of a tool or server, escaped, and cut so that one name does not widen
+// the table. --json has the full name.
 func contextName(name string) string { return term.Fit(safe.String(name), 64) }
 
-// PrintContext prints what servers cost the context of a model.
+// PrintContext prints how much of a model's context servers use.
 func PrintContext(l *term.Printer, c *check.Context) error {
 	for _, list := range c.Lists() {
 		name := list.Server
@@ -76,7 +76,7 @@ func PrintContext(l *term.Printer, c *check.Context) error {
 		l.Printf("\n")
 	}
 	if len(c.Lists()) == 0 && len(rows) == 0 {
-		l.Printf("no tools/list and no results of tools\n")
+		l.Printf("no tools/list and no tool results\n")
 		return l.Err
 	}
 	for _, line := range term.Fold("Tokens are estimated: "+check.TokenMethod+".", l.TextWidth(100)) {
@@ -85,8 +85,8 @@ func PrintContext(l *term.Printer, c *check.Context) error {
 	return l.Err
 }
 
-// A contextJSON is a line of `stats --context --json`: a list, a definition or the results of a
-// tool. Sizes are in bytes without white space, tokens are estimated.
+// A contextJSON is a line of `stats --context --json`: a list, a definition or the results of a tool.
+// Sizes are in bytes, ignoring white space; tokens are estimated.
 type contextJSON struct {
 	V           int    `json:"v"`
 	Type        string `json:"type"` // list, definition or results
@@ -97,7 +97,7 @@ type contextJSON struct {
 	Tokens      int    `json:"tokens,omitempty"`
 	Description int    `json:"description_bytes,omitempty"`
 	Schema      int    `json:"schema_bytes,omitempty"`
-	// Instructions are those of the server.
+	// Instructions is the size of the server's instructions.
 	Instructions int    `json:"instructions_bytes,omitempty"`
 	Requested    int    `json:"requested,omitempty"`
 	Different    int    `json:"changes,omitempty"`
@@ -110,7 +110,7 @@ type contextJSON struct {
 	MaxFrame     uint64 `json:"max_frame,omitempty"`
 }
 
-// WriteContextJSON prints what servers cost the context of a model for a program.
+// WriteContextJSON prints how much of a model's context servers use, as JSON.
 func WriteContextJSON(w io.Writer, c *check.Context) error {
 	for _, l := range c.Lists() {
 		if err := term.WriteJSON(w, contextJSON{

@@ -9,21 +9,21 @@ import (
 	"github.com/mcptap/mcptap/tap/text"
 )
 
-// jsonGroup is a line of `stats --json` for a group of calls. The names are stable.
-// Latencies are those of the answered calls.
+// jsonGroup is a line of `stats --json` for a group of calls. The names are stable. Latencies cover the
+// calls with a response.
 type jsonGroup struct {
 	V      int     `json:"v"`
 	Type   string  `json:"type"` // "group"
 	Lane   string  `json:"lane"` // of the requests
 	Nested bool    `json:"nested,omitempty"`
-	Others bool    `json:"others,omitempty"` // there was no group left for these
+	Others bool    `json:"others,omitempty"` // calls beyond the maximum number of groups
 	Method string  `json:"method,omitempty"`
 	Name   string  `json:"name,omitempty"`
 	Calls  uint64  `json:"calls"`
 	Waited int64   `json:"waited_ns,omitempty"`
 	ToSrv  int64   `json:"bytes_to_server"`
 	ToClnt int64   `json:"bytes_to_client"`
-	Share  float64 `json:"share"` // of the time of all calls that are not nested
+	Share  float64 `json:"share"` // share of the time of all calls that are not nested
 	jsonOutcomes
 	jsonLatency
 }
@@ -68,7 +68,7 @@ type jsonCall struct {
 	V         int    `json:"v"`
 	Type      string `json:"type"`
 	Recording string `json:"recording"`
-	Seq       uint64 `json:"seq"` // of its request
+	Seq       uint64 `json:"seq"` // frame of its request
 	Index     int    `json:"index,omitempty"`
 	Answer    uint64 `json:"response_seq,omitempty"`
 	Parent    uint64 `json:"parent_seq,omitempty"`
@@ -77,8 +77,8 @@ type jsonCall struct {
 	About     string `json:"about,omitempty"`
 	Status    string `json:"status"`
 	At        int64  `json:"at_ns"`
-	Latency   *int64 `json:"latency_ns,omitempty"` // of a slow call
-	Waited    *int64 `json:"waited_ns,omitempty"`  // of one without an answer
+	Latency   *int64 `json:"latency_ns,omitempty"` // for a slow call
+	Waited    *int64 `json:"waited_ns,omitempty"`  // for one without a response
 }
 
 func newJSONCall(kind string, c *session.StatsCall) jsonCall {
@@ -94,19 +94,19 @@ type jsonSummary struct {
 	Type       string `json:"type"` // "summary"
 	Recordings int    `json:"recordings"`
 	Live       int    `json:"live,omitempty"`
-	LeftOut    int    `json:"left_out,omitempty"` // damaged files of a directory
+	LeftOut    int    `json:"left_out,omitempty"` // damaged files in directories
 	Duration   int64  `json:"duration_ns"`
 	Calls      uint64 `json:"calls"`
 	jsonOutcomes
 	jsonLatency
-	NestedCalls uint64     `json:"nested_calls"` // of the calls, those within others, which the latencies leave out
+	NestedCalls uint64     `json:"nested_calls"` // calls within other calls, not included in the latencies
 	NestedTime  int64      `json:"nested_total_ns"`
 	Handshake   *jsonStart `json:"handshake,omitempty"`
 	Useful      *jsonStart `json:"first_useful,omitempty"`
-	Histogram   []jsonBin  `json:"histogram"` // of all calls
+	Histogram   []jsonBin  `json:"histogram"` // for all calls
 }
 
-// jsonStart describes times after the start of the recordings.
+// jsonStart describes times since the start of the recordings.
 type jsonStart struct {
 	Recordings uint64 `json:"recordings"`
 	Min        int64  `json:"min_ns"`
@@ -121,15 +121,15 @@ func newJSONStart(l *session.Latencies) *jsonStart {
 	return &jsonStart{l.Count(), int64(l.Min()), int64(l.Quantile(500)), int64(l.Max())}
 }
 
-// jsonBin counts the calls with a latency from one duration to below another. The
-// last bin includes all longer ones.
+// jsonBin counts the calls with a latency of at least From and below To. The last bin includes all
+// longer ones.
 type jsonBin struct {
 	From  int64  `json:"from_ns"`
 	To    int64  `json:"to_ns"`
 	Calls uint64 `json:"calls"`
 }
 
-// WriteJSON prints the statistics for a program.
+// WriteJSON prints the statistics as JSON.
 func (m *Report) WriteJSON(w io.Writer) error {
 	for _, g := range m.groups {
 		j := jsonGroup{

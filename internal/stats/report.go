@@ -1,5 +1,5 @@
-// Package stats measures the calls of recordings and prints what they add up to: counts, latencies
-// and failures, and what the tools of a server cost the context of a model.
+// Package stats measures the calls of recordings and prints statistics: counts, latencies and
+// failures, and how much of a model's context the tools of a server use.
 package stats
 
 import (
@@ -14,25 +14,25 @@ import (
 	"github.com/mcptap/mcptap/tap/session"
 )
 
-// A Report is what the calls of recordings add up to.
+// A Report holds the statistics of the calls of recordings.
 type Report struct {
 	*session.Stats
 	groups []*session.StatsGroup
 	// Top and nested are the totals of the groups.
 	Top, nested session.StatsGroup
-	// recordings is their number, duration the time they ran together, live the number of
-	// live ones, LeftOut that of unreadable ones.
+	// recordings is the number of recordings, duration their total duration, live the number of
+	// live ones, and LeftOut the number of unreadable ones.
 	recordings, live, LeftOut int
 	duration                  time.Duration
 	slowest                   int
 }
 
-// New returns the sum of no recordings. It lists at most slowest calls.
+// New returns an empty report. It lists at most slowest calls.
 func New(slowest int) *Report {
 	return &Report{Stats: session.NewStats("", slowest), slowest: slowest}
 }
 
-// statuses returns those of all calls, nested or not.
+// statuses returns the statuses of all calls, nested or not.
 func (m *Report) statuses() session.StatusCounts {
 	all := m.Top.Statuses
 	for i, n := range m.nested.Statuses {
@@ -49,7 +49,7 @@ func (m *Report) all() *session.Latencies {
 	return &all
 }
 
-// Measure measures a recording as far as it has been written, or one of its sessions.
+// Measure adds what has been written of a recording, or of one of its sessions.
 func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, now time.Time) error {
 	info, err := rec.Info()
 	if err != nil {
@@ -91,7 +91,7 @@ func (m *Report) Finish(order string) {
 // Orders are the values of --sort.
 var Orders = []string{"time", "calls", "errors", "p99", "max", "bytes"}
 
-// sortGroups sorts groups, nested calls last, otherwise by time.
+// sortGroups sorts groups, nested calls last, ties by time.
 func sortGroups(groups []*session.StatsGroup, order string) {
 	by := map[string]func(*session.StatsGroup) uint64{
 		"time":   func(*session.StatsGroup) uint64 { return 0 },
@@ -112,7 +112,7 @@ func sortGroups(groups []*session.StatsGroup, order string) {
 	})
 }
 
-// faults returns how many calls did not succeed.
+// faults returns the number of calls that did not succeed.
 func faults(g *session.StatsGroup) uint64 {
 	return g.Statuses.Errors() + g.Statuses.Cancelled() + g.Statuses.Unanswered()
 }

@@ -49,8 +49,8 @@ func Sources(
 	}), leftOut, nil
 }
 
-// recordingsIn returns the recordings in a directory, oldest first, and those made of the
-// texts in it. It reports, counts and omits unreadable ones.
+// recordingsIn returns the recordings in a directory, oldest first, and those made from exports in it.
+// It reports, counts and omits unreadable ones.
 func recordingsIn(dir string, find func(string) (string, int, error), say func(string)) (paths []string, unreadable int, err error) {
 	infos, err := store.List(dir)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/mcptap/mcptap/tap/view"
 )
 
-// A printer prints statistics for a person.
+// A printer prints statistics as text.
 type printer struct {
 	*term.Printer
 }
 
-// Print prints the statistics for a person.
+// Print prints the statistics as text.
 func (m *Report) Print(l *term.Printer) error {
 	t := printer{l}
 	all := m.all()
@@ -35,8 +35,8 @@ func (m *Report) Print(l *term.Printer) error {
 	return l.Err
 }
 
-// narrow reports whether the line is too narrow for whole methods and for a column per
-// kind of failure.
+// narrow reports whether the line is too narrow for full method names and a column per kind of
+// failure.
 func (t *printer) narrow() bool { return t.Width > 0 && t.Width < 100 }
 
 // groups prints a row per group.
@@ -64,7 +64,7 @@ func (t *printer) groups(m *Report, h *histogram) {
 		if t.narrow() {
 			row[0].Text = groupName(g, true)
 			row[2].Text, row[3].Text = countCell(g.Statuses.Errors()), ""
-		} else if t.Width > 0 { // one long name should not cost all a column
+		} else if t.Width > 0 { // one long name must not cost the others a column
 			row[0].Text = term.Fit(row[0].Text, t.Width/4)
 		}
 		rows = append(rows, row)
@@ -120,8 +120,8 @@ func formatShare(part, whole time.Duration) string {
 	return "<0.1%"
 }
 
-// groupName returns the name of a group, escaped. The short form has a word for
-// methods that take a name.
+// groupName returns the name of a group, escaped. The short form uses one word for methods that take
+// a name.
 func groupName(g *session.StatsGroup, short bool) string {
 	method := g.Method
 	if short && g.Name != "" {
@@ -134,8 +134,7 @@ func groupName(g *session.StatsGroup, short bool) string {
 	return callName(g.Lane, g.Nested, name)
 }
 
-// callName returns the name of a call, marked with its sender and whether it was
-// nested.
+// callName returns the name of a call, marked with its sender and whether it was nested.
 func callName(lane tap.Lane, nested bool, name string) string {
 	mark := listing.Arrows[lane] + " "
 	if nested {
@@ -144,8 +143,8 @@ func callName(lane tap.Lane, nested bool, name string) string {
 	return mark + safe.String(name)
 }
 
-// calls prints some calls with their first frames, and how many more there are. With
-// several recordings, each call names its own.
+// calls prints some calls with their first frames, and how many more there are. If several is set,
+// each call names its recording.
 func (t *printer) calls(title string, calls []session.StatsCall, several bool, more uint64) {
 	if len(calls) == 0 {
 		return
@@ -279,7 +278,7 @@ func (t *printer) sum(m *Report) {
 	t.start("first result after the handshake", &m.Useful, m.recordings)
 }
 
-// start prints how long after the start of a recording something happened.
+// start prints how long after the start of the recordings something happened.
 func (t *printer) start(what string, l *session.Latencies, recordings int) {
 	switch {
 	case l.Count() == 0:
@@ -291,10 +290,10 @@ func (t *printer) start(what string, l *session.Latencies, recordings int) {
 	}
 }
 
-// A histogram is a series of bins whose limits grow by 1, 2, 5, 10 and so on, or by
-// powers of ten if there would be too many.
+// A histogram is a series of bins whose limits grow by 1, 2, 5, 10 and so on, or by powers of ten if
+// there would be too many.
 type histogram struct {
-	limits []time.Duration // bin i holds what is from limits[i] to below limits[i+1]
+	limits []time.Duration // bin i holds durations d with limits[i] <= d < limits[i+1]
 	counts []uint64
 }
 
@@ -317,7 +316,7 @@ func newHistogram(l *session.Latencies) histogram {
 // microsecond, because shorter times are not measured.
 func limitsBetween(least, most time.Duration, steps []int64) []time.Duration {
 	limits := []time.Duration{0}
-	const end = 1000 * time.Hour // what is longer falls into the last bin
+	const end = 1000 * time.Hour // longer durations belong to the last bin
 	for ten := time.Microsecond; ten < end; ten *= 10 {
 		for _, step := range steps {
 			limit := ten * time.Duration(step)
@@ -352,7 +351,7 @@ func (h *histogram) label(i int) string {
 	return fmt.Sprintf("%s – %s", formatLimit(h.limits[i]), formatLimit(h.limits[i+1]))
 }
 
-// formatLimit formats a limit without superfluous digits.
+// formatLimit formats a limit without trailing zeros.
 func formatLimit(d time.Duration) string {
 	for _, u := range []struct {
 		name string
@@ -365,8 +364,8 @@ func formatLimit(d time.Duration) string {
 	return fmt.Sprintf("%dµs", d/time.Microsecond)
 }
 
-// bar draws part of a whole in at most width columns, to an eighth of a column. It draws
-// at least an eighth for a part above 0.
+// bar draws part of a whole in at most width columns, to an eighth of a column. A part above 0 gets at
+// least an eighth.
 func bar(n, whole uint64, width int) string {
 	const part = "▏▎▍▌▋▊▉"
 	if n == 0 || whole == 0 {
@@ -380,7 +379,7 @@ func bar(n, whole uint64, width int) string {
 	return text
 }
 
-// spark draws the counts of the bins, a column each.
+// spark draws the counts of the bins, one column per bin.
 func (h *histogram) spark(l *session.Latencies) string {
 	if l.Count() == 0 || len(h.limits) == 0 {
 		return ""

@@ -73,7 +73,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// TestCallState checks that the state says why there is no response, if that is known.
+// TestCallState checks that the state includes why there is no response, if known.
 func TestCallState(t *testing.T) {
 	for want, c := range map[string]session.StatsCall{
 		"":                               {Status: session.CallDone},

@@ -13,8 +13,8 @@ import (
 	"github.com/mcptap/mcptap/internal/hint"
 )
 
-// PagerCommand returns the command of the pager, "" for none. set reports whether the
-// environment has PAGER at all.
+// PagerCommand returns the command of the pager, or "" for none. set reports whether PAGER is set in
+// the environment, even if empty.
 func PagerCommand(pager string, set bool) string {
 	switch {
 	case pager == "cat":
@@ -27,7 +27,7 @@ func PagerCommand(pager string, set bool) string {
 	return pager
 }
 
-// A Pager is a program that shows what is written to it. The first Write starts it.
+// A Pager is a program that displays its input. The first Write starts it.
 type Pager struct {
 	Command string
 	Screen  *os.File
@@ -61,7 +61,7 @@ func (p *Pager) start() (err error) {
 	return p.cmd.Start()
 }
 
-// Wait returns when the person has left the pager.
+// Wait waits until the user quits the pager.
 func (p *Pager) Wait() error {
 	if p.in == nil || p.cmd.Process == nil {
 		return nil

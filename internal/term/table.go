@@ -8,23 +8,22 @@ import (
 type Column struct {
 	Title string
 	Right bool
-	// Least is the width below which it is not cut; 0 means never cut.
+	// Least is the width below which the column is not cut; 0 means it is never cut.
 	Least int
-	// Rank is the order in which columns are omitted, the highest first.
+	// Rank is the order in which columns are omitted, highest first.
 	// A column of rank 0 is never omitted.
 	Rank int
 }
 
-// A Cell is escaped text with a style of its own.
+// A Cell is escaped text with its own style.
 type Cell struct {
 	Text  string
 	Style Style
 }
 
-// layout chooses a width for each column, 0 to omit it, so that a line has at most
-// width columns; a width of 0 means unlimited. It omits columns of rank Luxury and
-// above, cuts columns to their least width, omits more columns, and then gives free
-// space back to the cut columns.
+// layout chooses a width for each column, 0 to omit it, so that a line has at most width columns; a
+// width of 0 means unlimited. It omits columns of rank Luxury and above, cuts columns to their least
+// width, omits more columns, and then returns free space to the cut columns.
 func layout(cols []Column, natural []int, width int) []int {
 	widths := make([]int, len(cols))
 	copy(widths, natural)
@@ -41,7 +40,7 @@ func layout(cols []Column, natural []int, width int) []int {
 		}
 	}
 	OmitColumns(cols, widths, columnGap, width, 1)
-	for _, limit := range []int{20, width} { // from the left; one column must not take all of it
+	for _, limit := range []int{20, width} { // from the left, but one column must not take all of it
 		for i := range widths {
 			if free := width - LineWidth(widths, columnGap); widths[i] > 0 && free > 0 {
 				widths[i] = max(widths[i], min(natural[i], widths[i]+free, limit))
@@ -90,7 +89,7 @@ func (l *Printer) Table(cols []Column, rows [][]Cell) {
 		for _, r := range rows {
 			natural[i] = max(natural[i], Width(r[i].Text))
 		}
-		if natural[i] > 0 { // a column without a single value is left out
+		if natural[i] > 0 { // columns without any value are omitted
 			natural[i] = max(natural[i], Width(c.Title))
 		}
 	}
@@ -101,7 +100,7 @@ func (l *Printer) Table(cols []Column, rows [][]Cell) {
 	}
 	for _, r := range append([][]Cell{titles}, rows...) {
 		var b strings.Builder
-		blank := 0 // spaces that are due before the next text
+		blank := 0 // spaces to print before the next text
 		for i, c := range cols {
 			if widths[i] == 0 {
 				continue

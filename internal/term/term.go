@@ -1,5 +1,5 @@
-// Package term prints for a terminal: styles, widths, tables, units and the pager. Texts must be
-// escaped before they are measured or printed; see package internal/term/escape.
+// Package term prints on terminals: styles, widths, tables, units and the pager. Texts must be escaped
+// before they are measured or printed; see package internal/term/escape.
 package term
 
 import (
@@ -14,8 +14,8 @@ import (
 	safe "github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// columns measures text as terminals outside East Asian locales do, in any locale: a line
-// that is too short is better than one that wraps.
+// columns measures text as terminals outside East Asian locales do, in any locale: a line that is too
+// short is better than one that wraps.
 var columns = runewidth.Condition{StrictEmojiNeutral: true}
 
 // Width returns the number of columns that escaped text takes.
@@ -27,7 +27,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ScreenWidth returns the number of columns of a terminal, 80 if it is unknown.
+// ScreenWidth returns the number of columns of a terminal, or 80 if it is unknown.
 func ScreenWidth(f *os.File) int {
 	if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 		return max(n, MinWidth)
@@ -35,11 +35,10 @@ func ScreenWidth(f *os.File) int {
 	return 80
 }
 
-// MinWidth is the least width of a line; narrower terminals wrap.
+// MinWidth is the minimum width of a line; narrower terminals wrap.
 const MinWidth = 20
 
-// A Style is readable on dark and on light terminals. It never has a meaning that the text
-// does not have.
+// A Style is readable on dark and light terminals. It never carries information that the text lacks.
 type Style string
 
 const (
@@ -54,10 +53,10 @@ const (
 	BoldCyan Style = "1;36"
 )
 
-// A Palette prints styles if it is on.
+// A Palette applies styles if it is on.
 type Palette struct{ On bool }
 
-// Paint returns s in a style. s must be escaped already.
+// Paint returns s in a style. s must already be escaped.
 func (p Palette) Paint(s string, as Style) string {
 	if !p.On || as == Plain || s == "" {
 		return s
@@ -65,8 +64,8 @@ func (p Palette) Paint(s string, as Style) string {
 	return "\x1b[" + string(as) + "m" + s + "\x1b[0m"
 }
 
-// Fit cuts escaped text to at most width columns. It also cuts long runs of combining
-// marks, which take no column.
+// Fit cuts escaped text to at most width columns. It also cuts long runs of combining marks, which
+// have no width.
 func Fit(s string, width int) string {
 	if width <= 0 || len(s) <= width { // no character takes more columns than bytes
 		return s
@@ -77,7 +76,7 @@ func Fit(s string, width int) string {
 	return columns.Truncate(s, width, "…")
 }
 
-// Pad fills escaped text up to width columns.
+// Pad pads escaped text to width columns.
 func Pad(s string, width int, right bool) string {
 	n := width - Width(s)
 	if n <= 0 {
@@ -98,7 +97,7 @@ type Printer struct {
 	Err   error
 }
 
-// TextWidth returns the width of a line of prose: at most most columns, and 100 if lines are
+// TextWidth returns the width for lines of prose: at most most columns, and 100 if lines are
 // unlimited.
 func (l *Printer) TextWidth(most int) int {
 	if l.Width == 0 {
@@ -107,14 +106,14 @@ func (l *Printer) TextWidth(most int) int {
 	return min(l.Width, most)
 }
 
-// Printf prints a text.
+// Printf prints formatted text.
 func (l *Printer) Printf(format string, args ...any) {
 	if l.Err == nil {
 		_, l.Err = fmt.Fprintf(l.W, format, args...)
 	}
 }
 
-// WriteJSON writes a value as a line of JSON.
+// WriteJSON writes a value as one line of JSON.
 func WriteJSON(w io.Writer, v any) error {
 	b, err := safe.JSON(v)
 	if err != nil {

@@ -32,8 +32,8 @@ func ParseSize(s string) (int64, error) {
 	return int64(v * factor), nil
 }
 
-// Offset returns a time since the start of a recording, always in milliseconds, so
-// that a column is easy to compare.
+// Offset formats a time since the start of a recording, always in milliseconds, so that times in a
+// column are easy to compare.
 func Offset(d time.Duration) string {
 	ms := d.Milliseconds()
 	s := ms / 1000
@@ -46,8 +46,8 @@ func Offset(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm%02d.%03ds", s/3600, s/60%60, s%60, ms%1000)
 }
 
-// Start returns the start of a recording, without the parts that equal those of now,
-// in at most 12 columns.
+// Start formats the start of a recording in at most 12 columns, omitting the parts that equal those of
+// now.
 func Start(t, now time.Time) string {
 	switch y, m, d := t.Date(); {
 	case t.IsZero():
@@ -68,7 +68,7 @@ func Plural[N int | uint64 | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Quote quotes recorded or typed text for an error message.
+// Quote quotes recorded text or user input for an error message.
 func Quote(s string) string {
 	const most = 200
 	if len(s) > most {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// WrapList joins words with commas, in lines of at most width columns. Lines after the
-// first are two columns shorter, for an indent. A word longer than a line is broken
-// at its spaces, and cut if it has none. A width of 0 means unlimited.
+// WrapList joins words with commas, in lines of at most width columns. Lines after the first are two
+// columns shorter, to leave room for an indent. A word longer than a line is broken at its spaces, and
+// cut if it has none. A width of 0 means unlimited.
 func WrapList(title string, words []string, width int) (out []string) {
 	if width <= 0 {
 		return []string{title + strings.Join(words, ", ")}
@@ -44,7 +44,7 @@ func WrapList(title string, words []string, width int) (out []string) {
 	return out
 }
 
-// Fold breaks a text at its spaces into lines of at most width columns.
+// Fold breaks a text at spaces into lines of at most width columns.
 func Fold(s string, width int) (out []string) {
 	line := ""
 	for _, w := range strings.Split(s, " ") {
@@ -60,12 +60,12 @@ func Fold(s string, width int) (out []string) {
 	return append(out, line)
 }
 
-// FoldHard breaks a text at its spaces, and within words that are wider than a line.
+// FoldHard breaks a text at spaces, and within words that are wider than a line.
 func FoldHard(s string, width int) (out []string) {
 	for _, line := range Fold(s, width) {
 		for width > 0 && Width(line) > width {
 			n, _ := Fitting(line, width)
-			if n == 0 { // one character is wider than a line
+			if n == 0 { // a character is wider than a line
 				_, n = utf8.DecodeRuneInString(line)
 			}
 			out, line = append(out, line[:n]), line[n:]

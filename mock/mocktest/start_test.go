@@ -236,7 +236,7 @@ func TestFatal(t *testing.T) {
 		{session, Repeat("never"), "unknown repeat"},
 		{session, Pace("fast"), "unknown pace"},
 		{session, Fault(0, "explode"), "unknown fault"},
-		{session, GateTimeout(0), "must be above 0"},
+		{session, GateTimeout(0), "must be positive"},
 		{session, Session(0), "numbered from 1"},
 		{session, Session(2), "has no session 2"},
 	} {

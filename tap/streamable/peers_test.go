@@ -231,7 +231,7 @@ func TestProxy(t *testing.T) {
 	}
 	tp, _ = begin(t, srv.URL+"/mcp", through("socks5://127.0.0.1:1"))
 	resp, body = get(t, http.DefaultClient, tp.URL())
-	if resp.StatusCode != 502 || !strings.Contains(body, "socks5 is not supported") {
+	if resp.StatusCode != 502 || !strings.Contains(body, "socks5 proxies are not supported") {
 		t.Errorf("socks: got %s %q", resp.Status, body)
 	}
 }

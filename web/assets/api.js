@@ -1,9 +1,9 @@
-// Requests to the server. A saved page has saved_source.js instead.
+// Requests to the server. A saved page uses saved_source.js instead.
 
 /** Whether this is a saved page. */
 export const saved = false;
 
-/** How many frames of the recording the page lacks. */
+/** The number of frames of the recording that the page does not have. */
 export const left = 0;
 
 /** An error response of the server. */
@@ -58,7 +58,7 @@ export async function bytes(key, seq, part, from, to, signal) {
 
 /**
  * Opens a view. It calls on.message with each message, and on.lost when the connection
- * is gone. It acknowledges each message after on.message, so that the server does not
+ * is lost. It acknowledges each message after on.message, so that the server does not
  * get far ahead. Returns a function that closes the view.
  */
 export function stream(key, options, on) {

@@ -1,5 +1,5 @@
-// The forms of a payload: formatted, as recorded, byte by byte. Each adds a bounded number
-// of lines at a time, and more on scrolling down.
+// The forms of a payload: formatted, as recorded, byte by byte. Each adds lines in batches of
+// bounded size, and more when scrolled down.
 
 import { h } from './dom.js';
 import { lines } from './json.js';
@@ -35,7 +35,7 @@ function unroll(el, iterator, make) {
   return el;
 }
 
-/** Formatted JSON, a member on each line. Only white space is changed. */
+/** Formatted JSON, one member per line. Only white space is changed. */
 export function pretty(text) {
   const line = (tokens) => {
     const el = h('div', { class: 'line' });

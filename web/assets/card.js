@@ -65,7 +65,7 @@ export class Card {
     fill(this.tools, menuButton('Copy', 'Copy this frame as …', () => this.#copies()));
   }
 
-  // The tabs of this frame.
+  // The names of the tabs of this frame.
   #tabNames() {
     const names = [];
     this.value = this.info.size > 0 && this.info.kind !== 'invalid' ? parse(this.payload.text) : null;
@@ -128,12 +128,12 @@ export class Card {
     const { info } = this;
     const words = [];
     if (info.remark) words.push(info.remark);
-    if (info.duplicates) words.push('it has two members of the same name');
+    if (info.duplicates) words.push('it has two members with the same name');
     if (this.payload.whole && this.payload.binary) words.push('it looks like binary data');
     return words.length > 0 && h('p', { class: info.kind === 'invalid' ? 'fault' : 'note' }, words.join('; '));
   }
 
-  // What has not been loaded of a large frame.
+  // The part of a large frame that has not been loaded.
   #rest(tab) {
     const p = tab === 'hex' ? this.raw : this.payload;
     if (p.whole || !['tree', 'pretty', 'raw', 'hex'].includes(tab)) return null;

@@ -8,9 +8,9 @@ import { count, duration, offset, plural } from './text.js';
 import { arrows, stateWord } from './words.js';
 
 const atOnce = 300; // rows drawn at a time
-const openAtFirst = 12; // calls whose differences are shown at first
+const openAtFirst = 12; // calls whose differences are initially shown
 
-// The most important first: [name, shape, look, meaning].
+// Most important first: [name, shape, look, meaning].
 const classes = [
   ['breaking', '✕', 'bad', 'breaks clients or servers that rely on it'],
   ['behaviour', '≠', 'odd', 'behaves differently'],
@@ -87,7 +87,7 @@ export class Compare {
         h('button', { type: 'button', class: 'quiet', title: 'Copy the command for a terminal', onclick: () => copy(command('diff', ...names), 'the command') }, 'Copy as mcptap diff')));
   }
 
-  // The choice of one session of several.
+  // The selection of one session, if there are several.
   #session(rec, letter, chosen) {
     if (!(rec.sessions > 1 || chosen)) return null;
     const name = letter.toLowerCase() + 's';
@@ -147,7 +147,7 @@ export class Compare {
     return s.differences[n] && !this.hidden.has(s.differences[n].class);
   }
 
-  // What the document leaves out.
+  // What the result omits.
   #left(s) {
     const words = classes.filter(([name]) => s.not_listed?.[name] > 0).map(([name]) => `${count(s.not_listed[name])} of ${name}`);
     if (s.more_rows > 0) words.push(plural(s.more_rows, 'call'));
@@ -214,7 +214,7 @@ export class Compare {
     } }, text);
   }
 
-  /** Handles a key. Returns whether it has a meaning. */
+  /** Handles a key. Returns whether it was handled. */
   press(key) {
     const all = [...this.body.querySelectorAll('button.call-head, button.same')];
     const at = all.indexOf(document.activeElement);

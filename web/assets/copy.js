@@ -2,7 +2,7 @@
 
 import { announce, h } from './dom.js';
 
-/** Puts a text on the clipboard. */
+/** Copies a text to the clipboard. */
 export async function copy(text, what) {
   try {
     await navigator.clipboard.writeText(text);
@@ -20,7 +20,7 @@ export async function copy(text, what) {
 
 let shownToast;
 
-/** Shows a text for a moment. */
+/** Shows a text briefly. */
 export function toast(text) {
   shownToast?.remove();
   shownToast = h('div', { class: 'toast' }, text);
@@ -35,7 +35,7 @@ export const shellQuote = (s) => (/^[\w@%+=:,./-]+$/.test(s) ? s : `'${s.replace
 
 const dataDir = document.querySelector('meta[name=data-dir]')?.content ?? '';
 
-/** A command of mcptap, with the data directory if that is not the default. */
+/** A command of mcptap, with --dir if the data directory is not the default. */
 export const command = (verb, ...args) => ['mcptap', verb, ...(dataDir ? ['--dir', dataDir] : []), ...args].map(shellQuote).join(' ');
 
 /** The argument that names a recording in commands. */
@@ -50,7 +50,7 @@ export function save(url) {
 }
 
 /**
- * Makes a button that opens a menu. items() returns [{text, note, act}] each time.
+ * Makes a button that opens a menu. items() returns [{text, note, act}] whenever it opens.
  */
 export function menuButton(label, title, items) {
   let list;

@@ -1,5 +1,5 @@
 // A recorded request as a command. Whatever was recorded, the command must send only this
-// request: to no other host, and without local files.
+// request: not to another host, and without reading local files.
 
 import { shellQuote } from './copy.js';
 
@@ -16,7 +16,7 @@ export function curlCommand(head, origin, body) {
   const fields = (head.header ?? []).filter(([name]) => token.test(name) && !own.test(name));
   if (!target || !/^[A-Z]+$/i.test(method) || [target, ...fields.flat()].some((s) => s.endsWith('…'))) return '';
   const all = ['curl --globoff', '-X ' + shellQuote(method), ...fields.map(([name, value]) => '-H ' + shellQuote(value ? `${name}: ${value}` : name + ';'))];
-  if (body) all.push('--data-raw ' + shellQuote(body)); // which does not read a file for @
-  // Joined, because a target may begin with two slashes, which is not a host.
+  if (body) all.push('--data-raw ' + shellQuote(body)); // unlike --data, this does not read a file for @
+  // Joined as text, because a target may begin with two slashes, which must not become a host.
   return [...all, shellQuote(origin.replace(/\/$/, '') + target)].join(' \\\n  ');
 }

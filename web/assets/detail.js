@@ -1,4 +1,4 @@
-// The panel next to the list: the selected frame, with the one it belongs to.
+// The panel next to the list: the selected frame, with the frame it belongs to.
 
 import { fill, h, keepFocus } from './dom.js';
 import { Card } from './card.js';
@@ -24,7 +24,7 @@ export class Detail {
     el.append(this.head, this.body);
   }
 
-  /** Shows the frame of an id, even if the list lacks its row. */
+  /** Shows the frame of an id, even if the list does not have its row. */
   show(id) {
     const row = this.view.rows.find(id);
     const again = id === this.shown;
@@ -40,7 +40,7 @@ export class Detail {
     this.keep();
   }
 
-  // Makes the cards that do not exist yet.
+  // Creates the cards that do not exist yet.
   #setCards(wanted, old) {
     for (const c of this.cards) if (!old.includes(c) || !wanted.includes(c.seq)) c.close();
     const kept = new Map(old.map((c) => [c.seq, c]));
@@ -60,7 +60,7 @@ export class Detail {
     this.body.scrollTop += this.cards[at].el.getBoundingClientRect().top - this.body.getBoundingClientRect().top - 12;
   }
 
-  /** Draws the head again: a response may have come. */
+  /** Draws the head again: a response may have arrived. */
   refresh() {
     if (!this.shown) return;
     const row = this.view.rows.find(this.shown);
@@ -75,7 +75,7 @@ export class Detail {
     fill(this.body);
   }
 
-  // A call has its request and its response. Any other message follows the one it belongs
+  // A call has its request and its response. Any other message is preceded by the one it belongs
   // to.
   #framesOf(row) {
     const { rows } = this.view;
@@ -146,8 +146,8 @@ export class Detail {
     if (roleMeans[rows.roleName(row)]) words.push(roleMeans[rows.roleName(row)]);
     if (m & mark.truncated) words.push('Bytes of this frame are missing: the recording was interrupted while it crossed.');
     if (m & mark.clash) words.push('Another request with this id was still open.');
-    if (m & mark.guess) words.push('Its call is not certain; this is the likeliest of several.');
-    if (m & mark.late && rows.roleName(row) !== 'late') words.push('It came after the end of its call.');
+    if (m & mark.guess) words.push('Its call is uncertain; this is the most likely one.');
+    if (m & mark.late && rows.roleName(row) !== 'late') words.push('It arrived after its call had ended.');
     if (m & mark.member) words.push(`It is message ${indexOf(rows.id[row]) + 1} of a batch.`);
     return words.map((w) => h('p', { class: 'note' }, w));
   }

@@ -1,9 +1,9 @@
-// Makes elements. Text always becomes text nodes; nothing in the page turns a string into
+// Creates elements. Text always becomes text nodes; nothing in the page turns a string into
 // markup.
 
 /**
- * Makes an element: h('div', {class: 'x', onclick: f, title: t}, child, …).
- * Attributes and children that are null or false are left out; a string becomes a text
+ * Creates an element: h('div', {class: 'x', onclick: f, title: t}, child, …).
+ * Attributes and children that are null or false are omitted; a string becomes a text
  * node.
  */
 export function h(tag, attrs, ...children) {
@@ -27,7 +27,7 @@ function add(el, children) {
 
 const svgSpace = 'http://www.w3.org/2000/svg';
 
-/** The same for SVG. */
+/** Like h, for SVG. */
 export function svg(tag, attrs, ...children) {
   const el = document.createElementNS(svgSpace, tag);
   for (const [name, value] of Object.entries(attrs ?? {})) if (value != null) el.setAttribute(name, value);

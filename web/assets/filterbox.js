@@ -1,5 +1,5 @@
 // The filter box. The server parses the filter; the page shows its errors and
-// completions. In a saved page the box is a text search.
+// completions. In a saved page, the box is a text search.
 
 import * as api from './source.js';
 import { fill, h } from './dom.js';
@@ -69,7 +69,7 @@ export class FilterBox {
     }
   }
 
-  /** Shows an error in the filter, or none. */
+  /** Shows an error in the filter, or clears it. */
   complain(problem, text = this.input.value) {
     this.problem.hidden = !problem;
     this.mark.hidden = !problem;
@@ -87,7 +87,7 @@ export class FilterBox {
     const chosen = this.offers?.[this.choice]?.text;
     this.choice = -1;
     this.offeredFor = this.input.value;
-    // Without those that would not change the text.
+    // Omit those that would not change the text.
     this.offers = list.filter((c) => this.input.value.slice(c.from, c.to) !== c.text).slice(0, 60);
     this.list.hidden = this.offers.length === 0;
     this.input.setAttribute('aria-expanded', String(!this.list.hidden));
@@ -97,7 +97,7 @@ export class FilterBox {
       onpointerdown: (e) => { e.preventDefault(); this.#take(c); },
     }, h('span', { class: 'mono' }, c.text), c.help && h('span', { class: 'note' }, c.help))));
     this.list.scrollTop = 0;
-    // Keep the choice if typing is faster than the server.
+    // Keep the selection if typing is faster than the server.
     const same = this.offers.findIndex((c) => c.text === chosen);
     if (same >= 0) this.#choose(same);
   }
@@ -126,7 +126,7 @@ export class FilterBox {
     if (!ends) this.#hide();
   }
 
-  // Takes the choice, after the completions for the current text have come.
+  // Accepts the selection once the completions for the current text have arrived.
   async #takeChoice() {
     if (this.#stale) await this.#check(true);
     if (this.choice >= 0) this.#take(this.offers[this.choice]);

@@ -7,7 +7,7 @@ import { idOf } from './rows.js';
 import { code, load } from './summary.js';
 import { count, plural } from './text.js';
 
-// The look of a class. Frames of those that are bad have a mark in the list.
+// The look of a class. Frames with findings that look bad are marked in the list.
 const looks = { 'client-breaking': 'bad', must: 'bad', should: 'odd', observation: 'dim' };
 
 /** Judges the recording, and shows the findings in el. */
@@ -46,7 +46,7 @@ function summary({ findings, left = 0, more, held, not_judged: not }, view) {
     left > 0 && h('p', { class: 'note' }, `The worst ${count(findings.length)} are shown. `, api.saved ? null : [code('check', view.recording ? argOf(view.recording) : view.key), ' prints all.'])];
 }
 
-// A section for each class, and in it one for each rule. Findings are in this order.
+// A section per class, and in it one per rule. Findings are in this order.
 function groups(findings, view) {
   const all = [];
   let group, list, last;
@@ -67,7 +67,7 @@ const line = (f, view) => h('li', null,
   f.count > f.frames.length && h('span', { class: 'note' }, `… (${count(f.count)}×) `),
   h('strong', null, f.subject ?? ''), f.subject && f.path ? ' ' : '', h('code', null, f.path ?? ''), f.text && (f.subject || f.path) ? ': ' : '', f.text ?? '');
 
-// Selects a frame in the view of frames, without a filter that hides it.
+// Selects a frame in the frame view, clearing a filter that hides it.
 function go(seq, view) {
   const id = view.rows.first(seq) || idOf(seq);
   view.selected = id;
@@ -75,7 +75,7 @@ function go(seq, view) {
   view.setMode('frames');
   if (view.rows.find(id) >= 0) return;
   const { chosen } = view.sessions;
-  view.awaited = id; // it comes with the next rows, if any
+  view.awaited = id; // it arrives with the next rows, if any
   if (view.query === (chosen && 'session:' + chosen) && view.idle) view.select(id);
   else view.filter.set(chosen && 'session:' + chosen);
 }

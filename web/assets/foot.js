@@ -52,7 +52,7 @@ export class Foot {
     return h('button', { type: 'button', class: 'link ' + look, title, onclick: act }, text);
   }
 
-  // Lines that have come while the list is scrolled up.
+  // Lines that have arrived while the list is scrolled up.
   #news() {
     const { view } = this;
     if (view.list?.follow) view.news = 0;

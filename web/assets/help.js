@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 
 const keys = [
   ['Move', [['j k ↓ ↑', 'next, previous'], ['g G', 'first, last (and follow)'], ['PgDn PgUp', 'a page'], ['e E', 'next, previous error'], ['m', 'to the response or the request']]],
-  ['Look', [['Enter', 'open the frame, then into it'], ['Esc', 'back, close'], ['→ ← Space', 'open or close a call'], ['* -', 'open or close all calls'], ['1 2 3 4 5', 'calls, frames, sequence, statistics, findings'], ['[ ]', 'previous, next tab of the frame'], ['h', 'in frames: show frames of HTTP']]],
+  ['Look', [['Enter', 'open the frame, then enter it'], ['Esc', 'back, close'], ['→ ← Space', 'open or close a call'], ['* -', 'open or close all calls'], ['1 2 3 4 5', 'calls, frames, sequence, statistics, findings'], ['[ ]', 'previous, next tab of the frame'], ['h', 'in frames: show HTTP frames']]],
   ['Do', [['/', api.saved ? 'search' : 'filter'], ['c', api.saved ? 'clear the search' : 'clear the filter'], ['y', 'copy the frame, or the value in the tree'], ['p', 'copy the path in the tree'], ...(api.saved ? [] : [['d', 'compare with another recording']]), ['t', 'light or dark'], ['r', 'all recordings'], ['?', 'this help']]],
 ];
 

@@ -7,9 +7,9 @@ import { framesOf, party, revision, statusChip, remedy } from './summary.js';
 import { count, duration, plural, size, started } from './text.js';
 
 const pause = 2000; // ms between two requests, at least
-const longest = 8000; // ms; after ten the server assumes that the page is closed
-const rest = 10; // the pause in multiples of the time of a request
-const atOnce = 300; // recordings shown at first
+const longest = 8000; // ms; after ten seconds the server assumes that the page is closed
+const rest = 10; // the pause as a multiple of the duration of a request
+const atOnce = 300; // recordings shown initially
 
 export class Home {
   /** open(key) shows a recording, compare(key) compares it with another. */
@@ -96,7 +96,7 @@ export class Home {
   }
 
   #click(e, key) {
-    if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return; // a new tab or window
+    if (e.ctrlKey || e.metaKey || e.shiftKey || e.button !== 0) return; // opens a new tab or window
     e.preventDefault();
     e.stopPropagation();
     this.open(key);
@@ -127,7 +127,7 @@ export class Home {
     this.grid?.focus();
   }
 
-  /** Handles a key. Returns whether it has a meaning. */
+  /** Handles a key. Returns whether it was handled. */
   press(key) {
     if (key !== 'd' || !this.selected || this.comparing.hidden) return false;
     this.compare(this.selected);

@@ -1,5 +1,5 @@
-// Rows that only show how HTTP carries messages. Views leave them out; in the list of
-// frames a button shows them.
+// Rows that only show how HTTP carries messages. Views omit them; in the frame list a button
+// shows them.
 
 import { h } from './dom.js';
 import { count } from './text.js';
@@ -9,7 +9,7 @@ export class HTTPRows {
   constructor(on, changed) {
     this.on = on;
     this.changed = changed;
-    this.el = h('button', { type: 'button', class: 'toggle', hidden: true, title: 'Show frames of HTTP (h)', onclick: () => this.toggle() }, 'HTTP');
+    this.el = h('button', { type: 'button', class: 'toggle', hidden: true, title: 'Show HTTP frames (h)', onclick: () => this.toggle() }, 'HTTP');
   }
 
   toggle() {
@@ -18,7 +18,7 @@ export class HTTPRows {
     this.changed();
   }
 
-  /** Returns the test for rows that a view leaves out, null for none. Matches of a filter are shown. */
+  /** Returns a test for the rows that a view omits, or null. With a filter, all matches are shown. */
   left({ rows, mode, query }) {
     if (query) return null;
     if (mode !== 'frames') return (i) => rows.envelope(i);
@@ -31,6 +31,6 @@ export class HTTPRows {
     this.el.hidden = n === 0;
     this.el.setAttribute('aria-pressed', String(this.on));
     if (n === 0 || this.on) return '';
-    return n === 1 ? '1 frame of HTTP is hidden' : `${count(n)} frames of HTTP are hidden`;
+    return n === 1 ? '1 HTTP frame is hidden' : `${count(n)} HTTP frames are hidden`;
   }
 }

@@ -1,5 +1,5 @@
-// Reads JSON without loss, in pieces. JSON.parse rounds numbers, drops members of the same
-// name and needs the whole text; here a value is a position in the text, and its members
+// Reads JSON without loss, in pieces. JSON.parse rounds numbers, drops members with duplicate
+// names and needs the whole text; here a value is a position in the text, and its members
 // are found when it is opened. The text may be truncated, and nested to any depth.
 
 const space = /[ \t\r\n]*/y;
@@ -140,7 +140,7 @@ export function parse(text) {
   return value.container || value.cut || skipSpace(text, value.to) >= text.length ? value : null;
 }
 
-/** The JSON in a string, as in many results of tools, null if there is none. */
+/** The JSON in a string, as in many tool results, or null if there is none. */
 export function nested(s) {
   if (s.length < 2 || !/^\s*[{[]/.test(s)) return null;
   const value = parse(s);
@@ -163,8 +163,8 @@ export function step(path, key) {
 const maxIndent = 40;
 
 /**
- * Yields the lines of formatted JSON, a member on each: lists of [kind, text], where kind
- * is key, string, number, word or "". Deeper than 40 levels everything is on one line, or
+ * Yields the lines of formatted JSON, one member per line: lists of [kind, text], where kind
+ * is key, string, number, word or "". Nesting beyond 40 levels stays on one line; otherwise
  * hostile nesting would turn kilobytes into megabytes.
  */
 export function* lines(text) {

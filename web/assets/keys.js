@@ -35,7 +35,7 @@ const inRecording = {
 
 const page = (v) => Math.max(1, Math.floor(v.list.visible) - 2);
 
-// Keys with another meaning outside the list.
+// Keys that have another meaning outside the list.
 const inList = {
   ArrowDown: (v) => v.move(1),
   ArrowUp: (v) => v.move(-1),
@@ -47,7 +47,7 @@ const inList = {
 
 const inTree = () => document.activeElement?.closest('[role=tree]');
 
-// The card that has the focus, or the one of the selected frame.
+// The card that has the focus, or that of the selected frame.
 function cardOf(v) {
   const { cards } = v.detail;
   return cards.find((c) => c.el.contains(document.activeElement)) ?? cards.find((c) => c.el.classList.contains('current')) ?? cards[0];
@@ -89,7 +89,7 @@ export function listenToKeys(view, home) {
   });
 }
 
-// Handles a key in the view of a recording. Returns whether it has a meaning.
+// Handles a key in the view of a recording. Returns whether it was handled.
 function press(v, key, target) {
   if (v?.press) return v.press(key);
   if (!v?.setMode) return false;

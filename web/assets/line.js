@@ -10,7 +10,7 @@ export const columns = [
   ['state', 'State', ''], ['took', 'Took', 'from the request to its response'], ['size', 'Size', ''], ['fall', '', 'when each call was open'],
 ];
 
-/** Makes the element of a line; draw fills it. */
+/** Creates the element of a line; draw fills it. */
 export function make() {
   const el = h('div', { class: 'row', role: 'row' });
   el.cells = {};
@@ -73,7 +73,7 @@ function texts(el, { rows, flags }, i, call) {
   // A call shows the result of its response.
   const response = call ? rows.find(rows.response[i]) : -1;
   const result = rows.result(response >= 0 ? response : i);
-  // Of a batch, only the row of the whole frame.
+  // For a batch, only the row of the whole frame.
   const flagOf = (k) => (k >= 0 && !(rows.marks[k] & mark.member) ? flags.get(seqOf(rows.id[k])) : null);
   const flag = flagOf(i) ?? flagOf(response);
   setText(el.flag, flag ? '⚑' : '');
@@ -91,7 +91,7 @@ function texts(el, { rows, flags }, i, call) {
   setAttr(el.more, 'title', extra > 0 ? `${extra} more messages` : null);
 }
 
-// The session of a row, where there are several.
+// The session of a row, if there are several.
 function sessionOf(rows, i) {
   const n = rows.session.get(i) ?? 1;
   return rows.sessions.size > 1 && n > 0 ? 'S' + n : '';
@@ -102,7 +102,7 @@ function took(view, i, call) {
   const { rows } = view;
   if (call) {
     if (rows.settled(i)) return duration((rows.end[i] || rows.at[i] + rows.latency[i]) - rows.at[i]);
-    // A call without a response has an end if it lost the response or its client hung up.
+    // A call without a response has an end if the response was lost or the client hung up.
     const until = rows.end[i] || view.summary.now(view.over);
     return rows.stateName(i) === 'listening' || openAtEnd(rows, i) ? '' : '> ' + duration(Math.max(until - rows.at[i], 0));
   }

@@ -1,7 +1,7 @@
-// The lines of a list: the row of each, and its depth. In the view of frames, lines are in
-// the order of the rows. In the view of calls, a call has one line, with nested calls below
-// it and, while it is expanded, its other messages. Rows without a call are in order. The
-// sequence has all rows except those of HTTP itself.
+// The lines of a list: the row of each, and its depth. In the frame view, lines are in row
+// order. In the call view, a call has one line, with nested calls below it and, while it is
+// expanded, its other messages. Rows without a call are in order. The sequence has all rows
+// except those about HTTP itself.
 
 import { mark } from './rows.js';
 
@@ -12,14 +12,14 @@ export class Lines {
   #line = new Uint32Array(1024); // the row of each line
   #place = new Int32Array(1024); // the line of each row, -1 for none
   #n = 0;
-  #read = 0; // how much of the order has been read
+  #read = 0; // how many rows of the order have been read
   #version = 0;
   #dirty = false;
   open = new Set(); // the rows of calls whose messages are shown
 
-  #plain; // lines are the order of the rows
+  #plain; // lines are in row order
 
-  /** leave(row) reports whether a row has no line; null leaves out none. */
+  /** leave(row) reports whether a row is omitted; null omits none. */
   constructor(rows, calls, leave) {
     this.#rows = rows;
     this.#calls = calls;
@@ -77,7 +77,7 @@ export class Lines {
     this.#dirty = true;
   }
 
-  /** Adds new rows. Returns whether lines other than the last have changed. */
+  /** Adds new rows. Returns whether lines other than the last ones have changed. */
   update() {
     if (this.#plain) return false;
     const rows = this.#rows;
@@ -117,7 +117,7 @@ export class Lines {
       if ((this.#calls && rows.under[top] >= 0) || this.#place[top] >= 0 || this.#left(top)) continue;
       this.#push(top);
       if (!this.#calls || rows.kid[top] < 0) continue;
-      // Depth first, without recursion: calls can be nested to any depth.
+      // Depth first, without recursion, because calls can be nested to any depth.
       stack.push(rows.kid[top]);
       while (stack.length > 0) {
         const i = stack.pop();

@@ -1,15 +1,15 @@
-// A list of any length that has elements for the visible lines only. Positions are in lines,
-// because browsers limit the height of an element (Chromium to 33.5 million pixels, Firefox
-// to 17.9). A longer list has a pad of the maximum height: small steps scroll by pixels,
-// jumps by proportion.
+// A list of any length with elements only for the visible lines. Positions are in lines, because
+// browsers limit the height of an element (Chromium to 33.5 million pixels, Firefox to 17.9). A
+// longer list has a pad of the maximum height: small steps scroll by pixels, jumps
+// proportionally.
 
 const maxHeight = 12e6;
 
 export class List {
   /**
-   * el scrolls. count() is the number of lines, make() makes the element of a line,
+   * el scrolls. count() is the number of lines, make() creates the element of a line,
    * draw(element, line) fills it. painted(first, last) is called after the visible lines
-   * have been drawn.
+   * were drawn.
    */
   constructor(el, { lineHeight, count, make, draw, painted, moved }) {
     Object.assign(this, { el, lineHeight, count, make, draw, painted, moved });
@@ -20,7 +20,7 @@ export class List {
     this.pool = new Map(); // line → element
     this.spare = [];
     this.n = 0;
-    this.top = 0; // the line at the upper edge, with its fraction
+    this.top = 0; // the line at the upper edge, with a fraction
     this.follow = false;
     this.lastScroll = 0;
     el.addEventListener('scroll', () => this.#scrolled(), { passive: true });
@@ -29,7 +29,7 @@ export class List {
     this.#measure();
   }
 
-  // The height for lines: heads above the pad stay in view.
+  // The height for lines: headers above the pad stay visible.
   #measure() {
     const above = this.pad.getBoundingClientRect().top - this.el.getBoundingClientRect().top + this.el.scrollTop;
     this.height = Math.max(0, this.el.clientHeight - above);
@@ -92,7 +92,7 @@ export class List {
     this.scaled = want > maxHeight;
     this.padHeight = Math.min(want, maxHeight);
     if (this.paddedTo !== this.padHeight) {
-      // Before scrollTop, which the browser limits to the height.
+      // Before setting scrollTop, which the browser limits to the height.
       this.pad.style.height = this.padHeight + 'px';
       this.paddedTo = this.padHeight;
     }
@@ -133,7 +133,7 @@ export class List {
     if (this.scaled) {
       const here = this.el.scrollTop;
       want = this.lastTop > 0 ? (this.top / this.lastTop) * (this.padHeight - this.height) : 0;
-      // During small steps the bar may be slightly off; a correction would disturb the
+      // During small steps the bar may be slightly off; correcting it would disturb the
       // scrolling.
       if (Math.abs(want - here) < this.height * 4 && here > 0 && here < this.padHeight - this.height - 1) want = here;
     }

@@ -50,8 +50,8 @@ function go(path) {
   show();
 }
 
-// The state of the view is in the URL, so that a link shows the same. Only a change of the
-// view adds a step to the history.
+// The state of the view is in the URL, so that links show the same view. Only a change of the
+// view adds an entry to the history.
 function remember(state) {
   const url = new URL(location.href);
   const before = url.searchParams.get('v') ?? '';

@@ -1,4 +1,4 @@
-// The text in place of an empty list.
+// The text shown instead of an empty list.
 
 import { fill, h } from './dom.js';
 

@@ -1,4 +1,4 @@
-// The bytes of a frame, loaded in pieces on demand: a frame may have 64 MiB.
+// The bytes of a frame, loaded in pieces on demand: a frame may be 64 MiB.
 
 import * as api from './source.js';
 
@@ -9,7 +9,7 @@ export class Payload {
   bytes = new Uint8Array(0);
   #text = null;
 
-  /** part is raw, or payload: the data of a server-sent event. */
+  /** part is raw or payload (the data of a server-sent event). */
   constructor(key, seq, part, total) {
     Object.assign(this, { key, seq, part, total });
   }

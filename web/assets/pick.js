@@ -10,7 +10,7 @@ const own = 'Its own sessions';
 
 /**
  * Opens the dialog for the recording of a key. It calls chosen with the key of the other
- * recording, which is the same to compare its own sessions.
+ * recording, which may be the same, to compare its own sessions.
  */
 export async function pick(key, chosen) {
   const input = h('input', { type: 'text', placeholder: 'Find by name, server or id', 'aria-label': 'Find a recording', spellcheck: 'false', autocomplete: 'off', oninput: () => draw() });

@@ -30,9 +30,9 @@ export class RecordingView {
     Object.assign(this, { root, key, changed });
     this.mode = modes.some(([m]) => m === state.v) ? state.v : 'calls';
     this.selected = state.f ? idOf(state.f) : 0;
-    this.awaited = this.selected; // its row has not come yet
+    this.awaited = this.selected; // its row has not arrived yet
     this.recording = null;
-    this.flags = new Map(); // what frames violate, if it is known
+    this.flags = new Map(); // the rules that frames violate, if known
     this.unknown = state.unknown || (state.f && !this.selected ? `f=${state.f}` : '');
     this.over = false;
     this.news = 0;
@@ -77,7 +77,7 @@ export class RecordingView {
     return this.mode === 'calls';
   }
 
-  // Starts again with another filter or view.
+  // Restarts with another filter or view.
   #restart(filter) {
     this.end?.();
     clearTimeout(this.retry);
@@ -85,7 +85,7 @@ export class RecordingView {
     this.rows = new Rows();
     this.read = 0;
     this.idle = false;
-    this.problem = this.refused = null; // of the recording, of the filter
+    this.problem = this.refused = null; // problem of the recording, and of the filter
     this.news = 0;
     this.over = this.recording ? this.recording.status !== 'live' : false;
     this.#build();
@@ -133,12 +133,12 @@ export class RecordingView {
     if (this.selected && !this.detail.shown) this.select(this.selected);
   }
 
-  // The row in the URL has come, or does not exist.
+  // The row in the URL has arrived, or does not exist.
   #selectAwaited() {
     const id = this.awaited;
     this.awaited = 0;
     if (id !== this.selected) return;
-    this.#count(); // so that it has a line
+    this.#count(); // gives it a line
     this.select(id);
     this.#revealSoon();
   }
@@ -163,7 +163,7 @@ export class RecordingView {
     this.#banners();
   }
 
-  // The server is gone, or the machine slept: reconnects, and continues.
+  // The server is gone, or the machine was suspended: reconnects and continues.
   #lost() {
     this.lost = (this.lost ?? 0) + 1;
     this.#banners();
@@ -235,7 +235,7 @@ export class RecordingView {
     return this.lines.length;
   }
 
-  // Lines were inserted above: the selected one stays in its place.
+  // Lines were inserted above: keeps the selected line in place.
   #keepInView() {
     const now = this.lines.lineOf(this.rows.find(this.selected));
     if (now >= 0 && this.selectedLine >= 0 && !this.list?.follow && this.list) this.list.top += now - this.selectedLine;
@@ -287,7 +287,7 @@ export class RecordingView {
     this.selected = id;
     let row = this.rows.find(id);
     if (row >= 0 && this.calls && this.lines.lineOf(row) >= 0 && this.lines.row(this.lines.lineOf(row)) !== row) {
-      // It is folded into its call: expand that.
+      // Expand the call into which it is folded.
       this.lines.toggle(this.lines.lineOf(row), true);
       this.lines.update();
     }
@@ -336,7 +336,7 @@ export class RecordingView {
     this.select(this.rows.id[this.lines.row(Math.min(at, n - 1))]);
   }
 
-  /** Whether a line is a failure, in the view of calls also that of its call. */
+  /** Whether a line is a failure or, in the call view, belongs to a failed call. */
   bad(i) {
     return this.rows.failed(i) || this.rows.orphan(i) || (this.calls && this.rows.callFailed(i));
   }

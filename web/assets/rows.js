@@ -1,9 +1,9 @@
-// The rows of a view, in columns: 200,000 rows need 25 MB, a fifth of what objects need. Rows
-// are only added and updated. `order` has the rows that are shown, in order.
+// The rows of a view, in columns: 200,000 rows need 25 MB, a fifth of what objects would need.
+// Rows are only added and updated. `order` has the rows that are shown, in order.
 
 const batchIndex = 16383;
 
-/** The frame number in an id, and the message's place in its batch. */
+/** The frame number in an id, and the message's index in its batch. */
 export const seqOf = (id) => Math.floor(id / 16384);
 export const indexOf = (id) => id % 16384;
 
@@ -21,12 +21,12 @@ export const mark = { failed: 1, truncated: 2, guess: 4, late: 8, clash: 16, bat
 
 export const lanes = { lifecycle: 0, toServer: 1, toClient: 2, stderr: 3 };
 
-// Events of HTTP around a message.
+// HTTP events around a message.
 const envelopes = new Set(['request', 'response', 'end', 'connect', 'disconnect', 'rewrite']);
-// What a stream carries besides messages.
+// What a stream carries in addition to messages.
 const streamEvents = new Set(['priming', 'comment', 'ping', 'pong']);
 
-// A batch is before its messages, although its id is above theirs.
+// A batch precedes its messages, although its id is above theirs.
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
 
 const columns = {
@@ -58,7 +58,7 @@ export class Rows {
   #room = 1024;
   name = [];
   preview = [];
-  // Values that few rows have.
+  // Values that only few rows have.
   fault = new Map();
   why = new Map(); // why the call that a row begins failed
   parent = new Map();
@@ -68,12 +68,12 @@ export class Rows {
   kinds = new Interned();
   roles = new Interned();
   order = new Uint32Array(1024);
-  shown = 0; // how much of order is in use
+  shown = 0; // the number of used elements of order
   errors = 0;
   plumbing = 0; // rows that only show how HTTP carries messages
   orphans = 0; // responses without a request
   waiting = new Set(); // rows of calls that are not settled
-  // Changes when rows are inserted into or removed from `order`.
+  // Incremented when rows are inserted into or removed from `order`.
   version = 0;
   #texts = new Map();
   #gone = new Set();
@@ -104,13 +104,13 @@ export class Rows {
     return s;
   }
 
-  /** Adds rows as the server sent them, except those that exist. */
+  /** Adds rows as the server sent them, skipping those that exist. */
   add(list) {
     const from = this.n;
     const late = [];
     for (const r of list) {
       if (this.shown === 0 || sortKey(r.n) > sortKey(this.id[this.order[this.shown - 1]])) {
-        const i = this.#append(r); // which may replace order by a longer one
+        const i = this.#append(r); // this may replace order with a longer array
         this.order[this.shown++] = i;
       } else if (this.find(r.n) < 0) late.push(this.#append(r));
     }
@@ -140,7 +140,7 @@ export class Rows {
     this.preview[i] = this.#text(r.a);
     if (r.f) this.fault.set(i, r.f);
     if (r.p) this.parent.set(i, r.p);
-    if (r.g !== 1) this.session.set(i, r.g ?? 0); // most rows are in the first
+    if (r.g !== 1) this.session.set(i, r.g ?? 0); // most rows are in the first session
     if (r.g) this.sessions.add(r.g);
     if (this.isError(i)) this.errors++;
     else if (this.orphan(i)) this.orphans++;
@@ -152,7 +152,7 @@ export class Rows {
     return i;
   }
 
-  // Inserts rows that were held back, in one merge.
+  // Inserts rows that the server had held back, in one merge.
   #insert(late) {
     late.sort((a, b) => sortKey(this.id[a]) - sortKey(this.id[b]));
     let from = this.shown - 1;
@@ -205,7 +205,7 @@ export class Rows {
     else this.waiting.add(i);
   }
 
-  // Removes rows that the filter no longer matches, with those that belong to them.
+  // Removes rows that the filter no longer matches, with their dependent rows.
   #drop() {
     const out = (i) => {
       for (let hops = 0; i >= 0 && hops < 64; i = this.under[i], hops++) if (this.#gone.has(i)) return true;
@@ -265,16 +265,16 @@ export class Rows {
   /** Whether a row is a response without an open request. */
   orphan(i) { return this.roleName(i) === 'orphan' || this.roleName(i) === 'repeat'; }
   failed(i) { return (this.marks[i] & mark.failed) !== 0; }
-  /** Whether it counts as an error. */
+  /** Whether a row counts as an error. */
   isError(i) { return (this.marks[i] & mark.error) !== 0; }
-  /** Whether a row only shows how HTTP carried something, without a failure. */
+  /** Whether a row only shows how HTTP carried something, and is not a failure. */
   envelope(i) { return (this.lane[i] === lanes.lifecycle ? envelopes : streamEvents).has(this.kindName(i)) && !this.failed(i); }
   /** Whether a row only shows how HTTP carries messages; see view.Plumbing. */
   isPlumbing(i) { return (this.marks[i] & mark.plumbing) !== 0; }
-  /** The preview of a response, and of other rows. */
+  /** The preview of a response, and that of other rows. */
   result(i) { return this.kindName(i) === 'response' ? this.preview[i] : ''; }
   args(i) { return this.kindName(i) === 'response' ? '' : this.preview[i]; }
-  /** The last text of a line: the method, with the request line of HTTP. */
+  /** The last text of a line: the method, or the HTTP request line. */
   detailName(i) { return this.methods.texts[this.detail[i]]; }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }

@@ -1,4 +1,4 @@
-// The strip next to the list: the positions of errors, unanswered calls and the view. A
+// The strip next to the list: the positions of errors, unanswered calls and the viewport. A
 // click scrolls there.
 
 import { h } from './dom.js';
@@ -42,7 +42,7 @@ export class Ruler {
     this.canvas.width = width * ratio;
     this.canvas.height = height * ratio;
     const ctx = this.canvas.getContext('2d');
-    const look = getComputedStyle(this.el); // its colours carry the colours of the marks
+    const look = getComputedStyle(this.el); // its styles hold the colours of the marks
     const bad = look.color;
     const odd = look.outlineColor;
     const n = lines?.length ?? 0;

@@ -16,7 +16,7 @@ document.getElementById('top').append(
   h('button', { type: 'button', class: 'quiet', title: 'Light or dark (t)', 'aria-label': 'Light or dark', onclick: toggleTheme }, '◐'),
   h('button', { type: 'button', class: 'quiet', title: 'Keys (?)', 'aria-label': 'Keys', onclick: toggleHelp }, '?'));
 
-// The state is in the fragment of the URL, which works for files.
+// The state is in the fragment of the URL, which also works for files.
 const state = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 if (location.hash && !['q', 'v', 'f', 'tab', 'http'].some((name) => name in state)) state.unknown = location.hash;
 const remember = (now) => {

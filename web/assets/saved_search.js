@@ -1,5 +1,4 @@
-// The text search of a saved page, in rows and frames. The language of filters needs the
-// server.
+// The text search of a saved page, in rows and frames. The filter language needs the server.
 
 const batchIndex = 16383;
 
@@ -11,7 +10,7 @@ export function wordsOf(text) {
 }
 
 /**
- * Returns the ids of the rows to show, or null for all. In the view of calls a row brings
+ * Returns the ids of the rows to show, or null for all. In the call view a row includes
  * its whole call, with nested calls. textOf(seq) is the text of a frame.
  */
 export function search(rows, why, text, calls, textOf) {

@@ -15,7 +15,7 @@ function bytesOf(base64) {
   return bytes;
 }
 
-/** The recording, and how many of its frames the page lacks. */
+/** The recording, and the number of frames that the page does not have. */
 export const recording = data.recording;
 export const left = data.left ?? 0;
 
@@ -40,7 +40,7 @@ export async function bytes(key, seq, part, from, to) {
 
 const texts = new Map();
 
-// The text of a frame, as far as the page has it.
+// The text of a frame, or the part that the page has.
 function textOf(seq) {
   let text = texts.get(seq);
   if (text === undefined) {

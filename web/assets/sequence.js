@@ -1,4 +1,4 @@
-// The sequence: client and server as two lines, and messages as arrows between them. A bar
+// The sequence: client and server as two lines, with messages as arrows between them. A bar
 // on a line is a call that is open there; bars side by side are concurrent calls.
 
 import { h, setAttr, setText } from './dom.js';
@@ -147,7 +147,7 @@ export class Sequence {
   }
 }
 
-/** The heads of the two lines. */
+/** The headers of the two lines. */
 export function header(client, server) {
   return h('div', { class: 'row step header', role: 'row', 'aria-rowindex': '1' },
     h('span', { class: 'time', role: 'columnheader' }, 'Time'), h('span', { class: 'party', role: 'columnheader' }, client || 'Client'),

@@ -1,4 +1,4 @@
-// The choice of one session of several. It is a word of the filter, and so part of the URL.
+// The selection of one session of several. It is a term of the filter, and thus part of the URL.
 
 import { fill, h } from './dom.js';
 import { saved } from './source.js';
@@ -24,7 +24,7 @@ export class SessionChoice {
     return this.filter.applied.replace(saved ? '' : word, '').trim() !== '';
   }
 
-  /** Updates the choice for the sessions in the rows, and for the filter. */
+  /** Updates the selection for the sessions in the rows and for the filter. */
   see(sessions) {
     if (saved) return;
     const { chosen } = this;

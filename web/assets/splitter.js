@@ -7,7 +7,7 @@ const stored = 'mcptap.detail';
 /** panel is next to the bar, or below it on a narrow page. */
 export function splitter(panel, moved) {
   const bar = h('div', { class: 'splitter', role: 'separator', tabindex: '0', 'aria-orientation': 'vertical', 'aria-label': 'Size of the panel', 'aria-valuemin': '20', 'aria-valuemax': '80' });
-  let share = innerHeight <= 520 ? 60 : 44; // on a low page the panel needs more room
+  let share = innerHeight <= 520 ? 60 : 44; // in a low window the panel needs more room
   try {
     share = Number(localStorage.getItem(stored)) || share;
   } catch {

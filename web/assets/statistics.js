@@ -38,7 +38,7 @@ export async function showStats(el, view, signal) {
 
 function tiles(s, view) {
   const t = s.total;
-  // Nested calls count, but their time is part of the time of others.
+  // Nested calls are counted, but their time is part of the time of other calls.
   const all = (name) => (s.total[name] ?? 0) + (s.nested[name] ?? 0);
   const [calls, failed, unanswered] = ['calls', 'errors', 'unanswered'].map(all);
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
@@ -52,7 +52,7 @@ function tiles(s, view) {
     s.useful ? tile(duration(s.useful), 'until the first useful response') : null);
 }
 
-// The distribution of latencies, a bar for each bucket.
+// The distribution of latencies, one bar per bucket.
 function chart(buckets) {
   if (!buckets || buckets.length === 0) return null;
   const most = Math.max(...buckets.map((b) => b.calls));
@@ -65,10 +65,10 @@ function chart(buckets) {
   return h('figure', { class: 'chart-box' }, h('figcaption', null, 'Latencies'), h('div', { class: 'chart', role: 'img', 'aria-label': 'Latencies: ' + buckets.filter((b) => b.calls).map((b) => `below ${duration(b.below)}: ${b.calls}`).join(', ') }, bars));
 }
 
-// The limit of a bucket, a whole number of its unit.
+// The limit of a bucket, as a whole number of its unit.
 const bound = (ns) => duration(ns).replace(/\.0+ /, ' ');
 
-// The distribution of one method, with the buckets of the chart.
+// The distribution for one method, in the buckets of the chart.
 function spread(counts, buckets) {
   const all = counts ?? [];
   const most = Math.max(1, ...all);

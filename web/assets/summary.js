@@ -34,10 +34,10 @@ export const statusChip = (rec) => {
 /** A command of mcptap. */
 export const code = (...words) => h('code', null, command(...words));
 
-/** How to solve a problem, by its kind; view is that of a recording. */
+/** How to solve a problem, by kind; view is the view of a recording, if any. */
 export function remedy(kind, view) {
   switch (kind) {
-    case 'gone': return [' Start ', code('web'), ' again; on the same address this page reconnects by itself.'];
+    case 'gone': return [' Start ', code('web'), ' again; on the same address this page reconnects automatically.'];
     case 'locked': return [' Open the URL that ', code('web'), ' prints: each start has a new URL.'];
     case 'deleted': return [' ', code('ls'), ' lists the recordings.'];
     case 'unreadable': return view ? [' ', code('show', view.recording ? argOf(view.recording) : view.key), ' lists its frames.'] : null;
@@ -45,7 +45,7 @@ export function remedy(kind, view) {
   return null;
 }
 
-/** Shows that something is being read, and if that fails, why. Returns what was read. */
+/** Shows that something is loading, and why if that fails. Returns what was loaded. */
 export async function load(el, view, word, reading) {
   fill(el, h('div', { class: 'empty' }, h('p', { class: 'big' }, word)));
   try {
@@ -87,14 +87,14 @@ export class Summary {
     const all = [];
     const add = (look, title, ...text) => all.push(h('div', { class: 'banner ' + look }, h('strong', null, title), ' ', text));
     const home = h('button', { type: 'button', class: 'link', onclick: leave }, 'All recordings');
-    const here = rec ? 'The rows on this page stay.' : '';
+    const here = rec ? 'The rows on this page are kept.' : '';
     if (lost > 0 && locked) add('bad', 'mcptap was restarted and has a new token.', here, remedy('locked'));
     else if (lost > 0) add('bad', 'mcptap does not respond.', here, remedy('gone'));
     if (unknown) add('odd', 'The link is invalid.', `${unknown} was ignored. `, !api.saved && home);
     if (!rec && (problem || lost > 0)) fill(this.el, h('h1', null, key));
     if (problem?.kind === 'deleted' && !rec) add('bad', `There is no recording ${key}.`, 'It was removed, or is in another directory.', remedy('deleted'), ' ', home);
     else if (problem?.kind === 'deleted') {
-      add('bad', 'The recording was removed.', 'The rows on this page stay until you leave it. ', home);
+      add('bad', 'The recording was removed.', 'The rows on this page are kept until you leave it. ', home);
     } else if (problem) {
       add('bad', 'The recording cannot be read further.', problem.text.replace(/; `mcptap export.*$/, '.'), rec && ' To save the rest: ', rec && code('export', '--salvage', argOf(rec)));
     }

@@ -1,8 +1,8 @@
 // Texts for the user. Recorded text passes through show() first; the server has escaped the
 // texts of rows.
 
-// The characters that are invisible, reorder text or are not Unicode: those of
-// the Go package internal/term/escape, and half a surrogate pair.
+// The characters that are invisible, reorder text or are not Unicode: those of the Go package
+// internal/term/escape, and unpaired surrogates.
 const hazards = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
 
 const escaped = (c) => {
@@ -16,12 +16,12 @@ const escaped = (c) => {
 /** A text as one safe line, with hazards escaped. */
 export const show = (s) => s.replace(hazards, escaped);
 
-/** The same, but line ends and tabs stay. */
+/** The same, but line breaks and tabs are kept. */
 export const showLines = (s) => s.replace(hazards, (c) => (c === '\n' || c === '\t' ? c : escaped(c)));
 
 /** A duration in ns with its unit: 85 µs, 1.2 ms, 123 ms, 4.56 s, 1m05s. */
 export function duration(ns) {
-  if (ns < -500) return '-' + duration(-ns); // less is 0 µs
+  if (ns < -500) return '-' + duration(-ns); // smaller values are 0 µs
   ns = Math.max(ns, 0);
   if (ns < 999500) return (ns / 1e3).toFixed(0) + ' µs';
   if (ns < 99950e3) return (ns / 1e6).toFixed(1) + ' ms';
@@ -74,7 +74,7 @@ export function started(date, now = new Date()) {
   return date.toISOString().slice(0, 10) + ' ' + time;
 }
 
-/** The wall clock with milliseconds, in local time. */
+/** The local time of day, with milliseconds. */
 export function clock(date) {
   const two = (n) => String(n).padStart(2, '0');
   return two(date.getHours()) + ':' + two(date.getMinutes()) + ':' + two(date.getSeconds()) + '.' + String(date.getMilliseconds()).padStart(3, '0');

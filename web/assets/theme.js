@@ -1,4 +1,4 @@
-// Light or dark: the setting of the system, until the user chooses.
+// Light or dark: the system's setting, until the user chooses.
 
 const stored = 'mcptap.theme';
 
@@ -24,6 +24,6 @@ export function toggleTheme() {
   try {
     localStorage.setItem(stored, root.dataset.theme);
   } catch {
-    // Then the choice lasts as long as the page.
+    // Without storage the choice lasts as long as the page.
   }
 }

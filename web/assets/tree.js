@@ -1,20 +1,20 @@
 // A JSON value as a tree that expands level by level. Each level shows a bounded number of
-// members, each text a bounded number of characters, and the rest on demand.
+// members, each text a bounded number of characters, and more on demand.
 
 import { h } from './dom.js';
 import { nested, step } from './json.js';
 import { count, plural, show, showLines, size } from './text.js';
 
 const pageSize = 100; // members of a level at a time
-const firstText = 600; // characters of a text
+const firstText = 600; // initial characters of a text
 const moreText = 64 << 10;
 const maxDepth = 100;
 
-/** How many lines are expanded at first. */
+/** The number of lines that are initially expanded. */
 const budget = 60;
 
 /**
- * Makes the tree of a value. It calls on.focus({path, value}) when the focus moves.
+ * Creates the tree of a value. It calls on.focus({path, value}) when the focus moves.
  */
 export function tree(value, label, on = {}) {
   const root = h('ul', { class: 'tree', role: 'tree', 'aria-label': label });
@@ -33,7 +33,7 @@ export function tree(value, label, on = {}) {
   return root;
 }
 
-// A scalar is a tree of one line.
+// A scalar is a tree with one line.
 function levelOf(state, value, path, level) {
   if (!value.container) return [item(state, null, value, path, level)];
   return members(state, value, path, level, 0);
@@ -59,7 +59,7 @@ function more(text, act) {
   return li;
 }
 
-// One member: its key and its value or, for a container, its summary.
+// One member: its key and its value, or a summary for a container.
 function item(state, key, value, path, level) {
   const li = h('li', { role: 'treeitem', tabindex: '-1', 'aria-level': level });
   li.at = { path, value };
@@ -78,7 +78,7 @@ function item(state, key, value, path, level) {
   return li;
 }
 
-// The value in its line.
+// The value in the member's line.
 function shown(state, li, value, path, level) {
   if (value.container) {
     if (value.empty) return [h('span', { class: 'summary' }, value.type === 'object' ? '{}' : '[]')];
@@ -108,7 +108,7 @@ function summary(value) {
   return el;
 }
 
-// A text; a long one shows its beginning first.
+// A text; of a long one, initially only the beginning.
 function textOf(text) {
   const el = h('span', { class: text.includes('\n') ? 'string long' : 'string' });
   const part = (from, to) => document.createTextNode(showLines(whole(text, from, to)));
@@ -130,13 +130,13 @@ function textOf(text) {
   return el;
 }
 
-// A slice that does not split a surrogate pair.
+// A slice that does not split surrogate pairs.
 function whole(text, from, to) {
   const low = (i) => i > 0 && i < text.length && /[\udc00-\udfff]/.test(text[i]) && /[\ud800-\udbff]/.test(text[i - 1]);
   return text.slice(low(from) ? from - 1 : from, low(to) ? to - 1 : to);
 }
 
-// The button for JSON inside a string, as in many results of tools.
+// The button for JSON inside a string, as in many tool results.
 function insideButton(state, li, inner, path, level) {
   const button = h('button', { class: 'chip', type: 'button', 'aria-expanded': 'false', title: 'Show this JSON as a tree' }, 'JSON');
   button.addEventListener('click', (e) => {
@@ -160,7 +160,7 @@ function toggle(state, li, level, open = li.getAttribute('aria-expanded') !== 't
   else li.append(h('ul', { role: 'group' }, members(state, li.at.value, li.at.path, level + 1, 0)));
 }
 
-// Expands levels from the outside in, up to the budget: a small message is shown in full, a
+// Expands levels from the outside in, up to the budget: a small message is shown completely, a
 // large one as an outline.
 function openBreadthFirst(state) {
   let level = [...state.root.children];
@@ -168,7 +168,7 @@ function openBreadthFirst(state) {
     const next = [];
     for (const li of level) {
       if (!li.toggle) continue;
-      if (dull.has(li.at.path)) continue;
+      if (repetitive.has(li.at.path)) continue;
       const n = li.at.value.size(50);
       if (n < 0 || n > Math.max(state.budget, depth < 3 ? 12 : 0)) continue;
       li.toggle(true);
@@ -178,8 +178,8 @@ function openBreadthFirst(state) {
   }
 }
 
-// Long members that are the same in each message of a session.
-const dull = new Set(['params._meta', 'result._meta', 'params.capabilities', 'result.capabilities']);
+// Long members that are repeated in each message of a session.
+const repetitive = new Set(['params._meta', 'result._meta', 'params.capabilities', 'result.capabilities']);
 
 function keys(root, e) {
   if (e.ctrlKey || e.metaKey || e.altKey) return;

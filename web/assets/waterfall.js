@@ -1,5 +1,5 @@
-// The waterfall: when each visible call was open. The scale is that of the visible lines, so
-// that it is useful at any length.
+// The waterfall: when each visible call was open. The scale fits the visible lines, so that it
+// is useful at any length.
 
 import { setAttr } from './dom.js';
 import { offset } from './text.js';
@@ -23,7 +23,7 @@ export function span(rows, lines, first, last) {
   return [from, to + (to - from) * 0.02];
 }
 
-// The states of calls that go on after a response.
+// The states of calls that continue after a response.
 const waits = new Set(['input_required', 'working']);
 
 function endOf(rows, i) {

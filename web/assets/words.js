@@ -32,10 +32,10 @@ const stateWords = {
 export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
 
 const unanswered = plain('◌', 'no response', 'bad');
-const unknown = plain('◌', 'not known', 'dim');
+const unknown = plain('◌', 'unknown', 'dim');
 const unsubscribed = plain('≋', 'ended', 'ok');
 
-/** Whether a call is open at the end of a part of a recording: its response may be in the frames that the page lacks. */
+/** Whether a call is open at the end of a part of a recording: its response may be in frames that the page does not have. */
 export const openAtEnd = (rows, i) => left > 0 && !rows.settled(i) && !rows.end[i];
 
 /** The state of a call; over means that the recording has ended. */
@@ -93,14 +93,14 @@ const roleWords = {
 
 /** The meaning of some roles. */
 export const roleMeans = {
-  late: 'It came after its request was cancelled.',
+  late: 'It arrived after its request was cancelled.',
   repeat: 'Its request already had a response.',
-  orphan: 'It has no request: none is open with this id.',
+  orphan: 'No open request has this id.',
   unmatched: 'Its call, task or subscription is not known.',
-  replay: 'It came before, and was sent again on a resumed stream.',
+  replay: 'It was sent before, and again on a resumed stream.',
 };
 
-// Two of these kinds have the names of kinds of messages.
+// Two of these kinds have the same names as kinds of messages.
 const httpWords = {
   connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten',
 };

@@ -22,13 +22,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a page may take for anything, on a busy machine.
+// patience limits the time for any step, on a busy machine.
 const patience = 3 * time.Minute
 
-// browsers are the names of Chromium.
+// browsers are the program names of Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"}
 
-// chrome is the browser of all tests; each has a tab of its own.
+// chrome is the browser of all tests; each has its own tab.
 var chrome = sync.OnceValues(func() (context.Context, error) {
 	path := os.Getenv("MCPTAP_BROWSER")
 	for _, name := range browsers {
@@ -70,10 +70,10 @@ func newTab(t *testing.T, where string, width, height int, dark bool) *tab {
 	}
 	if parent == nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no browser: install chromium")
+			t.Fatal("no browser found: install chromium")
 		}
-		fmt.Fprintln(os.Stderr, "SKIPPED: there is no browser, so the viewer was not tested. Install chromium.")
-		t.Skip("SKIPPED: there is no browser")
+		fmt.Fprintln(os.Stderr, "SKIPPED: no browser found, so the viewer was not tested. Install chromium.")
+		t.Skip("SKIPPED: no browser found")
 	}
 	ctx, cancel := chromedp.NewContext(parent)
 	t.Cleanup(cancel)
@@ -167,7 +167,7 @@ func (p *tab) note(s string) {
 	p.problems = append(p.problems, s)
 }
 
-// allow ignores errors with a text, which the test has provoked, also those that come later.
+// allow ignores errors with a text, which the test provokes, even those that occur later.
 func (p *tab) allow(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval evaluates an expression of JavaScript.
+// eval evaluates a JavaScript expression.
 func eval[T any](p *tab, js string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -234,14 +234,14 @@ func (p *tab) wait(js string) {
 	}
 }
 
-// text returns the texts of the elements of a selector, a line each.
+// text returns the texts of the elements that match a selector, one per line.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	q, _ := json.Marshal(selector)
 	return eval[string](p, "[...document.querySelectorAll("+string(q)+")].filter((e) => e.offsetParent !== null).map((e) => e.innerText.replaceAll('\\n', ' ').trim()).join('\\n')")
 }
 
-// click clicks on the first element of a selector.
+// click clicks on the first element that matches a selector.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
@@ -253,8 +253,7 @@ func (p *tab) keys(keys string) {
 	p.do(chromedp.KeyEvent(keys))
 }
 
-// find moves to the filter by its key, and types. The driver also types the character of the
-// key.
+// find moves to the filter with its key, and types. The driver also types the character of the key.
 func (p *tab) find(query string) {
 	p.t.Helper()
 	p.keys("/")
@@ -263,7 +262,7 @@ func (p *tab) find(query string) {
 	p.keys(query)
 }
 
-// picture takes a picture of the visible part.
+// picture takes a screenshot of the visible part.
 func (p *tab) picture(name string) {
 	p.t.Helper()
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())

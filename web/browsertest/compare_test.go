@@ -7,12 +7,12 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// compareWith opens the dialog and finds another recording by a word.
+// compareWith opens the dialog and searches for another recording.
 func (p *tab) compareWith(word string) {
 	p.t.Helper()
 	p.keys("d")
 	p.wait("document.activeElement.matches('dialog.pick input')")
-	eval[bool](p, "document.activeElement.select(), true") // the driver types the key as well
+	eval[bool](p, "document.activeElement.select(), true") // the driver also types the key
 	p.keys(word)
 	p.wait("document.querySelectorAll('.choices button').length === 1")
 }
@@ -37,13 +37,13 @@ func TestCompare(t *testing.T) {
 	if got := p.text(".side"); !strings.Contains(got, "A real-go-client") || !strings.Contains(got, "B real-everything-nested") {
 		t.Errorf("the sides are %s", got)
 	}
-	// Serious differences are open, with both sides.
+	// Serious differences are expanded, with both sides.
 	if got := p.text(".difference"); !strings.Contains(got, `{"message":"hello"}`) || !strings.Contains(got, "behaviour") {
 		t.Errorf("the differences are %s", got)
 	}
 	p.picture("compare")
 
-	// Expected differences are hidden at first.
+	// Expected differences are initially hidden.
 	calls := eval[int](p, "document.querySelectorAll('.call-pair').length")
 	p.click(".class-chip[title*=revision]")
 	p.wait("document.querySelector('.class-chip[title*=revision]').getAttribute('aria-pressed') === 'true'")
@@ -57,7 +57,7 @@ func TestCompare(t *testing.T) {
 	}
 	p.click(".class-chip.odd")
 
-	// To a difference by keyboard, and on to the recording.
+	// Go to a difference by keyboard, and on to the recording.
 	p.keys("g")
 	p.wait("document.activeElement === document.querySelector('.call-head, .same')")
 	p.keys("-")
@@ -67,13 +67,13 @@ func TestCompare(t *testing.T) {
 	p.click(".call-pair .jumps a")
 	p.wait("location.pathname.startsWith('/r/') && document.querySelector('.card .tree')")
 
-	// With the sides swapped.
+	// Swap the sides.
 	eval[bool](p, "history.back(), true")
 	p.wait("document.querySelector('.call-pairs .call-head')")
 	p.click(".sides > button")
 	p.wait("/a=cd3e1b6f&b=6b2c9b58/.test(location.search) && /new request/.test(document.querySelector('.sentence')?.innerText)")
 
-	// A recording that does not exist.
+	// Open a recording that does not exist.
 	p.do(navigate(at(t, base, "/compare?a=cd3e1b6f&b=00000000")))
 	p.wait("document.querySelector('.compare .fault')")
 	p.allow("404")

@@ -1,7 +1,7 @@
-// Package browsertest tests the viewer in a browser. It is a module of its own, so that mcptap
-// does not depend on the driver of the browser.
+// Package browsertest tests the viewer in a browser. It is a separate module, so that mcptap does not
+// depend on the browser driver.
 //
-// The tests build mcptap, record or import sessions, run `mcptap web`, and use it in headless
-// Chromium. Without Chromium they are skipped; with CI=true they fail. Pictures of each view
-// are written to the directory of -pictures, or to a temporary one whose name is printed.
+// The tests build mcptap, record or import sessions, run `mcptap web`, and use it in headless Chromium.
+// Without Chromium they are skipped; with CI=true they fail. Screenshots of each view are written to
+// the directory of -pictures, or to a temporary one whose name is printed.
 package browsertest

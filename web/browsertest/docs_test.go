@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDocs makes the pictures that the documentation shows, from the demo's
-// recordings:
+// TestDocs takes the screenshots for the documentation, from the demo's recordings:
 //
 //	go test -tags docs -run TestDocs
 func TestDocs(t *testing.T) {

@@ -30,7 +30,7 @@ func TestFindings(t *testing.T) {
 		}
 	}
 	p.picture("findings")
-	// A batch, also by keyboard.
+	// Open a batch, by keyboard.
 	const link = "[...document.querySelectorAll('.findings li button')].find((e) => e.innerText === '%')"
 	eval[bool](p, strings.Replace(link, "%", "#9", 1)+".focus(), true")
 	p.keys("\r")
@@ -42,7 +42,7 @@ func TestFindings(t *testing.T) {
 	if q := eval[string](p, "location.search"); q != "?v=frames&f=9" {
 		t.Errorf("the URL has %s", q)
 	}
-	// Of a batch, the row of the whole frame has the mark. An observation has none.
+	// In a batch, the row of the whole frame is marked. Observations are not marked.
 	if got := eval[string](p, "[...document.querySelectorAll('.pad > .row')].filter((e) => e.querySelector('.flag').textContent).map((e) => e.querySelector('.no').textContent).join()"); got != "2,7,8,9" {
 		t.Errorf("marks at %s", got)
 	}
@@ -90,7 +90,7 @@ func TestLiveFindings(t *testing.T) {
 	p.wait(up + " > 0")
 	before := eval[int](p, up)
 	s.ask("ping", `{}`)
-	p.wait(fmt.Sprintf("document.body.innerText.includes('%d frames')", before+2)) // only then it can be judged
+	p.wait(fmt.Sprintf("document.body.innerText.includes('%d frames')", before+2)) // it can only be judged then
 	p.click(".findings .note button")
 	p.wait(up + " > " + fmt.Sprint(before))
 	p.wait("document.activeElement.matches('.findings')")

@@ -11,10 +11,9 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// TestFirstRows opens a recording of a million frames: its first rows are there
-// long before it has been read. How soon they are painted, after the click in the
-// list of recordings and after a link was opened, depends on the machine and is
-// printed, not tested.
+// TestFirstRows opens a recording of a million frames: its first rows appear long before it has been
+// read. The time until they are painted, after a click in the list of recordings and after a link is
+// opened, depends on the machine and is printed, not tested.
 func TestFirstRows(t *testing.T) {
 	longtest.Need(t)
 	const n = 1_000_000
@@ -30,7 +29,7 @@ func TestFirstRows(t *testing.T) {
 			p.wait("window.painted")
 			times["link, "+view] = append(times["link, "+view], eval[float64](p, "painted"))
 			if foot := p.text(".foot"); foot == "" {
-				t.Error("there is no foot")
+				t.Error("no foot")
 			}
 		}
 	}
@@ -50,8 +49,7 @@ func TestFirstRows(t *testing.T) {
 	p.wait(fmt.Sprintf("[...document.querySelectorAll('.pad .no')].some((e) => Number(e.textContent) >= %d)", n-1))
 }
 
-// notePaint notes when the first row is on the screen: after the frame in which
-// it was drawn.
+// notePaint records when the first row is on the screen: after the animation frame in which it was drawn.
 const notePaint = `
 new MutationObserver(() => {
 	if (window.painted || !document.querySelector('.pad .row .name')?.textContent) return;

@@ -10,14 +10,13 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// writeRecording makes a recording of frames that next returns, until it returns
-// false.
+// writeRecording writes a recording of the frames that next returns, until it returns false.
 func writeRecording(t *testing.T, dir, label string, next func(i int) (tap.Frame, bool)) string {
 	t.Helper()
 	return writeRecordingOf(t, dir, label, "stdio", next)
 }
 
-// writeRecordingOf does so for a transport.
+// writeRecordingOf is writeRecording for a transport.
 func writeRecordingOf(t *testing.T, dir, label, transport string, next func(i int) (tap.Frame, bool)) string {
 	t.Helper()
 	h := tap.Header{
@@ -46,8 +45,8 @@ func writeRecordingOf(t *testing.T, dir, label, transport string, next func(i in
 	return h.ID
 }
 
-// traffic is a recording of n frames as a busy session has them: calls, some of
-// them at the same time, one in a thousand failed.
+// traffic is a recording of n frames of a busy session: calls, some of them concurrent, one in a thousand
+// of which fails.
 func traffic(t *testing.T, dir string, n int) string {
 	t.Helper()
 	return writeRecording(t, dir, fmt.Sprintf("traffic-%d", n), func(i int) (tap.Frame, bool) {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// devtools starts a browser with remote debugging, and returns the URL of its DevTools, whose
-// code reads a HAR file as the network panel does.
+// devtools starts a browser with remote debugging, and returns the URL of its DevTools, which read a HAR
+// file like the network panel.
 func devtools(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MCPTAP_BROWSER")
@@ -65,11 +65,11 @@ type panelRequest struct {
 	URL, Method, Post, Text, Type string
 	Status                        int
 	Failed                        bool
-	Start, Duration               float64 // in milliseconds since 1970, and how many it took
+	Start, Duration               float64 // milliseconds since 1970, and duration in milliseconds
 	Frames                        []panelFrame
 }
 
-// A panelFrame is a message of a WebSocket there.
+// A panelFrame is a WebSocket message in the network panel.
 type panelFrame struct {
 	Type, Text string
 	OpCode     int
@@ -91,7 +91,7 @@ const importHAR = `(async () => {
 	return JSON.stringify(await Promise.all(all));
 })()`
 
-// A harFile is what the test needs of a HAR file itself.
+// A harFile is the part of a HAR file that the test needs.
 type harFile struct {
 	Log struct {
 		Entries []harEntry
@@ -106,7 +106,7 @@ type harEntry struct {
 	} `json:"_mcptap"`
 }
 
-// panel imports the HAR file of a recording. The entry of a request has its place.
+// panel imports the HAR file of a recording, and returns its requests and entries in the same order.
 func panel(t *testing.T, p *tab, dir, id string) ([]panelRequest, []harEntry) {
 	t.Helper()
 	text := run(t, dir, "export", id, "--format", "har")
@@ -126,12 +126,12 @@ func panel(t *testing.T, p *tab, dir, id string) ([]panelRequest, []harEntry) {
 	if len(got) != len(entries) || len(got) == 0 {
 		t.Fatalf("%d requests of %d entries", len(got), len(entries))
 	}
-	// The panel orders them by their start.
+	// The panel orders requests by their start.
 	slices.SortStableFunc(entries, func(a, b harEntry) int { return cmp.Compare(a.Started.UnixMilli(), b.Started.UnixMilli()) })
 	return got, entries
 }
 
-// began compares a beginning, of which the panel keeps milliseconds.
+// began compares a start time, which the panel rounds to milliseconds.
 func began(r panelRequest, want time.Duration) bool {
 	d := float64(want)/1e6 - r.Start
 	return -0.01 < d && d < 1.01
@@ -143,8 +143,8 @@ func near(got float64, want time.Duration) bool {
 	return -0.01 < d && d < 0.01
 }
 
-// TestDevToolsImportsStdio: each message of the demo is a request of the panel, with
-// the bytes and times of its frames.
+// TestDevToolsImportsStdio checks that each message of the demo is a request in the panel, with the bytes
+// and times of its frames.
 func TestDevToolsImportsStdio(t *testing.T) {
 	dir := imported(t, "real-demo-*")
 	p := newTab(t, devtools(t)+"/json/version", 600, 400, false)
@@ -224,8 +224,8 @@ var webFrames = []webFrame{
 	{2, tap.Lifecycle, tap.FormLine, `{"event":"end"}`},
 }
 
-// TestDevToolsImportsHTTP: exchanges come out as they were recorded, the events of a
-// stream as its body, the messages of a WebSocket where DevTools shows them.
+// TestDevToolsImportsHTTP checks that exchanges are shown as recorded, the events of a stream as its
+// body, and WebSocket messages where DevTools shows them.
 func TestDevToolsImportsHTTP(t *testing.T) {
 	dir := t.TempDir()
 	at := func(i int) time.Duration { return time.Duration(i) * 7 * time.Millisecond }

@@ -11,9 +11,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestHostileSizes: a frame of 64 MiB, a method of 1 MiB, a hundred thousand
-// lines of stderr and an event with a million comments open like any other; the
-// number of elements stays bounded.
+// TestHostileSizes checks that a frame of 64 MiB, a method of 1 MiB, a hundred thousand lines of stderr
+// and an event with a million comments open like any other, with a bounded number of elements.
 func TestHostileSizes(t *testing.T) {
 	longtest.Need(t)
 	const lines = 100_000
@@ -69,7 +68,7 @@ func TestHostileSizes(t *testing.T) {
 	}
 }
 
-// TestHostileHTTP: ten thousand sessions, and heads full of markup.
+// TestHostileHTTP opens a recording with ten thousand sessions, and heads full of markup.
 func TestHostileHTTP(t *testing.T) {
 	sessions := 10_000
 	if longtest.Sampled(t) {
@@ -108,7 +107,7 @@ func TestHostileHTTP(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('.sessions option').length"); n < 100 || n > 300 {
 		t.Errorf("%d sessions can be chosen", n)
 	}
-	// The last one by the filter, and in the statistics.
+	// Select the last one by the filter, and in the statistics.
 	p.do(navigate(at(t, base, fmt.Sprintf("/r/%s?v=frames&q=session:%d", id, sessions))))
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length >= 2 && !/Reading/.test(document.querySelector('.foot').innerText)")
 	if got := eval[string](p, "document.querySelector('.sessions').value"); got != fmt.Sprint(sessions) {

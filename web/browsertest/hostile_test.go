@@ -83,7 +83,7 @@ func TestHostile(t *testing.T) {
 			p.picture("hostile-text")
 		}
 	}
-	// Side by side with another recording.
+	// Compare side by side with another recording.
 	other := writeRecording(t, dir, "other", func(i int) (tap.Frame, bool) {
 		if i >= 16 {
 			return tap.Frame{}, false
@@ -133,7 +133,7 @@ func TestHostileSaved(t *testing.T) {
 	if n := eval[int](p, "document.querySelectorAll('script, style').length"); n != 3 {
 		t.Errorf("%d scripts and styles", n)
 	}
-	eval[bool](p, "document.querySelectorAll('script, style').forEach((e) => e.setAttribute('data-own', '')), true") // those of the page
+	eval[bool](p, "document.querySelectorAll('script, style').forEach((e) => e.setAttribute('data-own', '')), true") // the page's own
 	p.keys("g")
 	for range all {
 		p.keys("j")
@@ -152,12 +152,12 @@ func TestHostileSaved(t *testing.T) {
 func (p *tab) inert() {
 	p.t.Helper()
 	if eval[bool](p, "Boolean(window.pwned || {}.polluted)") {
-		p.t.Error("recorded text was run")
+		p.t.Error("recorded text was executed")
 	}
 	if found := eval[string](p, "[...document.querySelectorAll('script, iframe, svg, style, base, object, embed, img, [onerror], [onload]')].filter((e) => !(e.hasAttribute('data-own') || e.matches('script[src=\"/assets/page.js\"], .brand img'))).map((e) => e.outerHTML).join()"); found != "" {
 		p.t.Errorf("recorded text became %s", found)
 	}
-	// Characters that reorder or hide must be escaped.
+	// Characters that reorder or hide text must be escaped.
 	if bad := eval[string](p, `(document.title + document.body.innerText).match(/[\u202a-\u202e\u2066-\u2069\u200b-\u200f\ufeff\u0000-\u0008\u001b]/g)?.map((c) => c.charCodeAt(0).toString(16)).join() ?? ''`); bad != "" {
 		p.t.Errorf("characters reach the page: %s", bad)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// httpServer is a server on Streamable HTTP: its response to tools/call is a stream
-// of two steps and the result, anything else with JSON, and knows one session.
+// httpServer is a Streamable HTTP server: its response to tools/call is a stream of two steps and the
+// result, other responses are JSON. It has one session.
 func httpServer(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,7 +23,7 @@ func httpServer(t *testing.T) string {
 			Method string
 		}
 		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-			http.Error(w, "no JSON", http.StatusBadRequest)
+			http.Error(w, "not JSON", http.StatusBadRequest)
 			return
 		}
 		if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != "one" {
@@ -47,7 +47,7 @@ func httpServer(t *testing.T) string {
 	return s.URL + "/mcp"
 }
 
-// post sends a message and returns the status and all that came back.
+// post sends a message and returns the status and the response body.
 func post(t *testing.T, url, session, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
@@ -89,10 +89,10 @@ func TestHTTPWeb(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	tapped := strings.TrimSpace(readLine(t, bufio.NewReader(out)))
-	said := bufio.NewReader(errs)
+	stderr := bufio.NewReader(errs)
 	var url string
-	for ok := false; !ok; { // after other lines
-		_, url, ok = strings.Cut(readLine(t, said), "watch it at ")
+	for ok := false; !ok; { // skip other lines
+		_, url, ok = strings.Cut(readLine(t, stderr), "watch it at ")
 	}
 	p := newTab(t, strings.TrimSpace(url), 1280, 700, false)
 	p.wait("/Nothing has crossed yet|connected/.test(document.body.innerText) || document.querySelector('.pad > .row')")
@@ -125,6 +125,6 @@ func TestHTTPWeb(t *testing.T) {
 	p.wait("!document.querySelector('.status.live')")
 	_ = cmd.Wait()
 	if got := p.text(".banners"); strings.Contains(got, "does not respond") {
-		t.Errorf("the page is alone: %s", got)
+		t.Errorf("the page lost its server: %s", got)
 	}
 }

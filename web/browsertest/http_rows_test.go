@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// oddFrames is a recording of HTTP with frames that are not messages: refusals, an accepted
-// notification, a GET without a stream, events without data, WebSocket control frames, stderr.
+// oddFrames is an HTTP recording with frames that are not messages: refusals, an accepted notification, a
+// GET without a stream, events without data, WebSocket control frames, stderr.
 func oddFrames() []tap.Frame {
 	var all []tap.Frame
 	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
@@ -53,7 +53,7 @@ func oddFrames() []tap.Frame {
 	return all
 }
 
-// TestHTTPRows checks the names of rows, also of those that are not messages.
+// TestHTTPRows checks the names of rows, including those that are not messages.
 func TestHTTPRows(t *testing.T) {
 	dir := t.TempDir()
 	all := oddFrames()
@@ -75,13 +75,13 @@ func TestHTTPRows(t *testing.T) {
 		t.Errorf("a failure is hidden:\n%s", rows)
 	}
 	shown := eval[int](p, "Number(document.querySelector('.scroller').getAttribute('aria-rowcount'))") - 1
-	if got, want := p.text(".foot"), fmt.Sprintf("%d frames of HTTP are hidden", len(all)-shown); !strings.Contains(got, want) {
-		t.Errorf("the foot lacks %q: %s", want, got)
+	if got, want := p.text(".foot"), fmt.Sprintf("%d HTTP frames are hidden", len(all)-shown); !strings.Contains(got, want) {
+		t.Errorf("the foot does not contain %q: %s", want, got)
 	}
 	p.click(".toggle")
 	p.wait("/SSE priming/.test(document.querySelector('.pad').innerText) && !/hidden/.test(document.querySelector('.foot').innerText)")
 	p.wait("new URLSearchParams(location.search).get('http') === '1'")
-	// Matches of a filter are shown.
+	// Matches of a filter are always shown.
 	p.keys("h")
 	p.wait("/hidden/.test(document.querySelector('.foot').innerText) && !new URLSearchParams(location.search).has('http')")
 	p.find("kind:priming")

@@ -8,8 +8,8 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// httpFrames is a recording of HTTP: a handshake, a call whose response is a
-// stream, and one that is refused; two clients.
+// httpFrames is an HTTP recording: a handshake, a call whose response is a stream, and one that is
+// refused; two clients.
 func httpFrames() []tap.Frame {
 	var all []tap.Frame
 	add := func(exchange uint64, lane tap.Lane, form tap.Form, raw string) {
@@ -73,7 +73,7 @@ func TestHTTP(t *testing.T) {
 		t.Errorf("foot: %s", p.text(".foot"))
 	}
 	p.picture("http-frames")
-	// The event with the response: its data as a tree, and its heads.
+	// Open the event with the response: its data as a tree, and its heads.
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=kind%3Aresponse+tool%3Aslow&f=17")))
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	eval[bool](p, "[...document.querySelectorAll('.card')].at(-1).querySelectorAll('.tabs button').forEach((e) => e.textContent === 'HTTP' && e.click()), true")
@@ -89,7 +89,7 @@ func TestHTTP(t *testing.T) {
 	p.picture("http-calls")
 	p.do(navigate(at(t, base, "/r/"+id+"?v=calls&q=status%3A404")))
 	p.wait("/no such session/.test(document.querySelector('.pad')?.innerText)")
-	// One of the sessions, chosen from the box and by the URL.
+	// Select one of the sessions, from the box and by the URL.
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&q=kind%3Arequest")))
 	p.wait("document.querySelector('.sessions:not([hidden])')")
 	eval[bool](p, "(() => { const box = document.querySelector('.sessions'); box.value = '2'; return box.dispatchEvent(new Event('change')); })()")
@@ -103,7 +103,7 @@ func TestHTTP(t *testing.T) {
 	}
 	p.keys("r")
 	p.wait("/2 sessions/.test(document.querySelector('.rec .name .chip')?.innerText)")
-	// Its two sessions side by side: one with calls, one refused.
+	// Compare its two sessions: one with calls, one refused.
 	p.compareWith("own")
 	p.keys("\r")
 	p.wait("location.search === '?a=" + id + "&b=" + id + "&as=1&bs=2' && document.querySelector('.call-pairs .call-head')")

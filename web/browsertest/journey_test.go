@@ -18,7 +18,7 @@ import (
 
 const corpus = "../../testdata/sessions"
 
-// imported makes a data directory with sessions of the corpus.
+// imported creates a data directory with sessions of the corpus.
 func imported(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,8 +41,7 @@ func (p *tab) read() string {
 	return p.text(".pad > .row")
 }
 
-// TestEachSession opens each session of the corpus in each view: there are rows, and no
-// errors.
+// TestEachSession opens each session of the corpus in each view: there are rows, and no errors.
 func TestEachSession(t *testing.T) {
 	dir := imported(t, "*")
 	base, _ := startWeb(t, dir)
@@ -69,8 +68,8 @@ func TestEachSession(t *testing.T) {
 	}
 }
 
-// visitViews opens the views of a recording by events within the page, which is a minute
-// faster for a hundred recordings. It returns what did not appear.
+// visitViews opens the views of a recording by events within the page, which saves a minute for a hundred
+// recordings. It returns what did not appear.
 const visitViews = `async (key) => {
 	const until = async (what, ready) => {
 		for (const end = performance.now() + 120000; !ready(); await new Promise((next) => setTimeout(next, 5))) if (performance.now() > end) throw what;
@@ -119,7 +118,7 @@ func TestCalls(t *testing.T) {
 	if url := eval[string](p, "location.href"); strings.Contains(url, "token") {
 		t.Errorf("the URL has the token: %s", url)
 	}
-	// The panel has its request and its response.
+	// The panel shows the request and its response.
 	p.click(".row.call.bad .name")
 	p.wait("document.querySelectorAll('.card .tree').length === 2")
 	if text := p.text(".detail"); !strings.Contains(text, "draft_notes") || !strings.Contains(text, "-32042") {
@@ -127,8 +126,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestTitles checks that the name of a call is first and never cut in favour of later texts,
-// and that the method is last.
+// TestTitles checks that the name of a call comes first and is not cut in favour of later texts, and that
+// the method is last.
 func TestTitles(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("x", 150)
@@ -155,7 +154,7 @@ func TestTitles(t *testing.T) {
 	const widths = `[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => /a_tool/.test(e.innerText)).map((e) =>
 		[e.querySelector('.name'), e.querySelector('.preview:not(:empty)')].map((x) => x.scrollWidth > x.clientWidth).concat(e.querySelector('.method').clientWidth > 0).join()).join(' ')`
 	if got := eval[string](p, widths); got != "false,true,false" {
-		t.Errorf("cut are name, arguments, and the method is there: %s", got)
+		t.Errorf("whether name and arguments are cut, and the method is shown: %s", got)
 	}
 	p.keys("2")
 	p.wait("document.querySelectorAll('.pad > .row').length === 4")
@@ -166,7 +165,7 @@ func TestTitles(t *testing.T) {
 		}
 	}
 	if got := eval[string](p, widths); got != "false,true,false false,true,false" {
-		t.Errorf("cut are names, previews, and the method is there: %s", got)
+		t.Errorf("whether names and previews are cut, and the method is shown: %s", got)
 	}
 	p.picture("titles")
 }
@@ -189,17 +188,17 @@ func TestFilter(t *testing.T) {
 	if got := eval[string](p, "new URLSearchParams(location.search).get('q')"); strings.TrimSpace(got) != "is:error" {
 		t.Errorf("the URL has the filter %q", got)
 	}
-	// Completions have the names of tools in the recording.
+	// Completions include the names of tools in the recording.
 	p.keys("tool:get-r")
 	p.wait("[...document.querySelectorAll('.completions [role=option]')].some((e) => e.innerText.includes('get-roots-list'))")
-	// Tab leaves the field without a change.
+	// Tab leaves the field unchanged.
 	p.keys(kb.Tab)
 	p.wait("!document.activeElement.matches('.filter input')")
 	if got := eval[string](p, "document.querySelector('.filter input').value"); !strings.HasSuffix(got, "tool:get-r") {
 		t.Errorf("Tab made the filter %q", got)
 	}
 	p.click(".filter input")
-	// An error is shown with its place; the rows stay.
+	// An error is shown with its position; the rows are kept.
 	p.keys(kb.Escape)
 	eval[bool](p, "document.querySelector('.filter .clear').click(), true")
 	p.click(".filter input")
@@ -298,7 +297,7 @@ func TestForeignPageInTheBrowser(t *testing.T) {
 	p.keys(token + kb.Enter)
 	p.wait("document.querySelector('.card .tree')")
 
-	// A page of another origin, in the browser with the cookie.
+	// Open a page of another origin, in the browser that has the cookie.
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<title>other</title>") }))
 	t.Cleanup(other.Close)
 	q := newTab(t, other.URL, 800, 600, false)

@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// lastLine is the text of the last drawn line. Elements are reused for other lines, so their
-// order in the document has no meaning.
+// lastLine is the text of the last drawn line. Elements are reused for other lines, so their order in the
+// document does not matter.
 const lastLine = "[...document.querySelectorAll('.pad > .row:not([hidden])')].reduce((a, b) => (Number(b.getAttribute('aria-rowindex')) > Number(a.getAttribute('aria-rowindex')) ? b : a)).innerText"
 
 // TestLiveTail follows a live recording to its end.
@@ -24,7 +24,7 @@ func TestLiveTail(t *testing.T) {
 	p.wait("document.querySelector('.status.live')")
 	p.wait("document.querySelector('.parties').innerText.includes('the-client')")
 
-	// The list follows.
+	// The list follows new frames.
 	for i := range 30 {
 		s.ask("tools/call", fmt.Sprintf(`{"name":"tool_%d"}`, i))
 	}
@@ -33,7 +33,7 @@ func TestLiveTail(t *testing.T) {
 	p.wait("/waiting/.test(document.querySelector('.pad').innerText) && /waiting for 1 call/.test(document.querySelector('.foot').innerText)")
 	p.wait("/waiting\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // without an event
 
-	// It stops on scrolling up.
+	// It stops when scrolled up.
 	eval[bool](p, "document.querySelector('.scroller').scrollTop = 0, true")
 	p.wait("/initialize/.test(document.querySelector('.pad').innerText)")
 	before := eval[float64](p, "document.querySelector('.scroller').scrollTop")
@@ -50,7 +50,7 @@ func TestLiveTail(t *testing.T) {
 	s.ask("say", `{"text":"a word on stderr"}`)
 	p.wait("/a word on stderr/.test(document.querySelector('.pad').innerText)")
 
-	// The selected row stays.
+	// The selected row is kept.
 	p.keys("g")
 	p.wait("document.querySelector('.row.selected')")
 	s.ask("ping", `{}`)
@@ -83,7 +83,7 @@ func TestLiveFilter(t *testing.T) {
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length === 2")
 }
 
-// TestFocusStays checks that the focus stays in a frame when it is drawn again.
+// TestFocusStays checks that the focus stays in a frame that is redrawn.
 func TestFocusStays(t *testing.T) {
 	dir := t.TempDir()
 	s := record(t, dir)
@@ -113,7 +113,7 @@ func TestFocusStays(t *testing.T) {
 	p.wait("document.activeElement.matches('[role=treeitem]')")
 	p.keys("p")
 	p.wait("document.querySelector('.toast')?.textContent === 'Copied the path'")
-	// Clearing a filter leaves the focus in the list.
+	// Clearing a filter keeps the focus in the list.
 	p.keys("\x1b")
 	p.wait("document.activeElement.matches('.scroller')")
 	p.find("ping\r")
@@ -121,11 +121,11 @@ func TestFocusStays(t *testing.T) {
 	p.keys("c")
 	p.wait("document.querySelectorAll('.pad > .row:not([hidden])').length > 1")
 	if !eval[bool](p, "document.activeElement.matches('.scroller')") {
-		t.Error("the list has lost the focus")
+		t.Error("the list lost the focus")
 	}
 }
 
-// TestFlood checks that 10,000 frames at once neither stop the page nor lose a frame.
+// TestFlood checks that a burst of 10,000 frames neither blocks the page nor loses a frame.
 func TestFlood(t *testing.T) {
 	longtest.Need(t)
 	dir := t.TempDir()

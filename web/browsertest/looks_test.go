@@ -11,7 +11,7 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// places are the views that are looked at.
+// places are the views that TestLooks checks.
 var places = []struct{ name, path, ready string }{
 	{"list", "/", "document.querySelector('.rec.selected')"},
 	{"calls", "/r/ID", "document.querySelectorAll('.pad > .row').length > 10"},
@@ -26,25 +26,24 @@ var places = []struct{ name, path, ready string }{
 	{"filtered", "/r/ID?q=is%3Aerror", "document.querySelector('.row.bad')"},
 }
 
-// selectedInView is whether the line of the frame in the panel can be seen.
+// selectedInView is whether the line of the frame in the panel is visible.
 const selectedInView = `(() => {
 	const line = document.querySelector('.pad > .row.selected')?.getBoundingClientRect();
 	const list = document.querySelector('.scroller').getBoundingClientRect();
 	return line && line.top >= list.top && line.bottom <= list.bottom + 1;
 })()`
 
-// TestLooks takes a picture of each view in both themes, wide and narrow, and
-// checks what can be checked: nothing is cut off at the side, also at twice the
-// size, and axe has no serious finding.
+// TestLooks takes a screenshot of each view in both themes, wide and narrow, and checks that nothing is cut
+// off at the side, even at twice the size, and that axe has no serious finding.
 func TestLooks(t *testing.T) {
 	dir := imported(t, "real-demo-2026-07-28", "real-demo-2025-11-25", "2025-11-25-*-broken")
 	base, _ := startWeb(t, dir)
 	axe, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("axe-core is not there: npm ci")
+			t.Fatal("axe-core is not installed: run npm ci")
 		}
-		fmt.Fprintln(os.Stderr, "SKIPPED: axe-core is not there, so nothing was checked for screen readers. npm ci")
+		fmt.Fprintln(os.Stderr, "SKIPPED: axe-core is not installed, so nothing was checked for screen readers. Run npm ci")
 	}
 	sampled := longtest.Sampled(t)
 	for _, s := range []struct {

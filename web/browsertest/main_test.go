@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-var pictures = flag.String("pictures", "", "folder for the pictures of each view")
+var pictures = flag.String("pictures", "", "directory for screenshots of each view")
 
-// The test binary is also the server that is recorded.
+// The test binary is also the recorded server.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "part=server" {
 		os.Exit(serve())
@@ -35,11 +35,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the folder of the mcptap that was built.
+// built is the directory of the mcptap binary.
 var built string
 
-// mcptap builds the program once, and returns its path; MCPTAP_BIN names one that
-// is there already.
+// mcptap builds the program once, and returns its path; MCPTAP_BIN names an existing binary.
 func mcptap(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("MCPTAP_BIN"); bin != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// module runs code with the modules of the page.
+// module runs code that uses the modules of the page.
 func module(t *testing.T, js string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -17,8 +17,8 @@ func module(t *testing.T, js string) string {
 	return eval[string](p, "(async () => {"+js+"})()")
 }
 
-// TestJSON compares the scanner of JSON with the parser of the browser on random values, and
-// truncates them everywhere.
+// TestJSON compares the JSON scanner with the browser's parser on random values, and truncates them
+// everywhere.
 func TestJSON(t *testing.T) {
 	got := module(t, `
 	const { parse, lines } = await import('/assets/json.js');
@@ -36,7 +36,7 @@ func TestJSON(t *testing.T) {
 			default: return Object.fromEntries(Array.from({ length: random(5) }, (_, i) => ['k' + i + words[random(words.length)], make(depth + 1)]));
 		}
 	};
-	// The value that the scanner sees.
+	// The value as the scanner sees it.
 	const whole = (v) => {
 		if (!v.container) return v.type === 'string' ? v.string : JSON.parse(v.raw);
 		const all = [];
@@ -70,7 +70,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestRows compares rows that come in any order, twice, and are dropped, with a plain map.
+// TestRows compares rows that arrive in any order, arrive twice or are dropped, with a plain map.
 func TestRows(t *testing.T) {
 	got := module(t, `
 	const { Rows } = await import('/assets/rows.js');
@@ -108,7 +108,7 @@ func TestRows(t *testing.T) {
 				if (gone && rows.find(gone.n) >= 0) {
 					rows.update([{ n: gone.n, drop: true }]);
 					const out = (r, hops = 0) => r && hops < 64 && (r.n === gone.n || (r.c !== r.n ? out(plain.get(r.c), hops + 1) : r.p ? out(plain.get(r.p), hops + 1) : false));
-					// Only rows linked to it go; a message before its call is not linked.
+					// Only rows linked to it are dropped; a message before its call is not linked.
 					const went = [...plain.values()].filter((r) => rows.find(r.n) < 0);
 					const lost = went.find((r) => !out(r));
 					if (lost) return 'lost ' + lost.n;
@@ -182,7 +182,7 @@ func TestListOfMillions(t *testing.T) {
 		if (Math.abs(before - list.top - 4) > 0.5) bad ||= 'a step of 100 pixels moved ' + (before - list.top) + ' lines';
 	}
 	if (list.follow) bad ||= 'it still follows';
-	// Jumps scroll by proportion.
+	// Jumps scroll proportionally.
 	box.scrollTop = box.scrollHeight / 2;
 	await painted();
 	bad ||= check('middle');
@@ -193,7 +193,7 @@ func TestListOfMillions(t *testing.T) {
 		bad ||= check('line ' + line);
 		if (!seen().some(([l, y]) => l === line && y >= -1 && y <= 476)) bad ||= 'line ' + line + ' is not in view: ' + JSON.stringify([list.top, box.scrollTop, seen()]);
 	}
-	// While it follows, new lines are visible.
+	// While following, new lines are visible.
 	list.toEnd();
 	await painted();
 	for (let i = 0; i < 5; i++) {
@@ -217,7 +217,7 @@ func TestListOfMillions(t *testing.T) {
 	}
 }
 
-// TestCurl: the command does what was recorded and nothing else.
+// TestCurl checks that the command repeats the recorded request and does nothing else.
 func TestCurl(t *testing.T) {
 	got := module(t, `
 	const { curlCommand: curl } = await import('/assets/curl.js');

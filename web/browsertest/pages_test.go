@@ -31,8 +31,8 @@ func startTap(t *testing.T, upstream string, flags ...string) string {
 	return strings.TrimSpace(readLine(t, bufio.NewReader(out)))
 }
 
-// TestPagesCannotUseTheCredential checks that requests of foreign pages do not get the header of
-// --header, also with a name that resolves to the tap, unless their origin is allowed.
+// TestPagesCannotUseTheCredential checks that requests of foreign pages do not get the header of --header,
+// even under a name that resolves to the tap, unless their origin is allowed.
 func TestPagesCannotUseTheCredential(t *testing.T) {
 	var lent, asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func TestPagesCannotUseTheCredential(t *testing.T) {
 	rebound := "http://rebound.localhost:" + u.Port() + "/mcp"
 	p.do(navigate(rebound))
 	if got := eval[string](p, fmt.Sprintf(try, rebound)); got != "403 403 403 403 0" {
-		t.Errorf("a page whose name leads to the tap gets %s", got)
+		t.Errorf("a page whose name resolves to the tap gets %s", got)
 	}
 	if asked.Load() != 0 {
 		t.Errorf("pages reached the server %d times", asked.Load())
@@ -86,9 +86,9 @@ func TestPagesCannotUseTheCredential(t *testing.T) {
 	allowed := startTap(t, server.URL+"/mcp", "--header", "X-Api-Key: lent-by-the-tap", "--allow-origin", site)
 	p.do(navigate(site + "/"))
 	if got := eval[string](p, fmt.Sprintf(`fetch(%q, {method: "POST", headers: {"content-type": "application/json"}, body: "{}"}).then((r) => "" + r.status, String)`, allowed)); got != "200" {
-		t.Errorf("a page that was allowed gets %s", got)
+		t.Errorf("an allowed page gets %s", got)
 	}
-	if asked.Load() != 3 || lent.Load() != 2 { // the preflight has none
+	if asked.Load() != 3 || lent.Load() != 2 { // the preflight does not get it
 		t.Errorf("the server was asked %d times, with the credential %d times; want 3 and 2", asked.Load(), lent.Load())
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// shrink writes a picture again with 256 colours, in about a third of the bytes.
+// shrink rewrites a picture with 256 colours, in about a third of the bytes.
 func shrink(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -55,8 +55,8 @@ func shrink(t *testing.T, file string) {
 	}
 }
 
-// apart returns the first 256 of the colours, without those that are similar to an earlier one:
-// so the many shades of the edges of letters do not use up the places.
+// apart returns the first 256 of the colours, skipping those similar to an earlier one, so that the many
+// shades at the edges of letters do not use up the palette.
 func apart(colours color.Palette) (taken color.Palette) {
 	for _, c := range colours {
 		near := false

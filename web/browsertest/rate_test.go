@@ -9,8 +9,8 @@ import (
 	"github.com/mcptap/mcptap/internal/longtest"
 )
 
-// TestSoon measures how soon a frame is on the page after the server wrote it, through a real
-// tap. The time depends on the machine, and is only printed.
+// TestSoon measures the time from when the server writes a frame until it is on the page, through a real
+// tap. It depends on the machine, and is only printed.
 func TestSoon(t *testing.T) {
 	longtest.Need(t)
 	dir := t.TempDir()
@@ -29,9 +29,8 @@ func TestSoon(t *testing.T) {
 	t.Logf("a frame is on the page after %.0f ms at the median, %.0f ms at most", lags[len(lags)/2], lags[len(lags)-1])
 }
 
-// TestRate follows a recording that grows by 10,000 frames a second for some
-// seconds: no row is lost, what exists in the page stays bounded. The rate that
-// was reached, how far the page is behind and what it occupies are printed.
+// TestRate follows a recording that grows by 10,000 frames a second for some seconds: no row is lost, and
+// the number of elements stays bounded. The achieved rate, the page's lag and its memory are printed.
 func TestRate(t *testing.T) {
 	longtest.Need(t)
 	const rate, seconds = 10_000, 6
@@ -65,8 +64,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// noteLags notes, with each paint in which there is a new last line, how long ago
-// the server wrote that, in ms. The clock is the same.
+// noteLags records, with each paint that shows a new last line, how long ago the server wrote it, in ms. Both
+// use the same clock.
 const noteLags = `(() => {
 	window.lags = [];
 	let last = 0;

@@ -72,7 +72,7 @@ func TestSavedPage(t *testing.T) {
 func TestSavedPart(t *testing.T) {
 	base, _ := startWeb(t, imported(t, "real-demo-2026-07-28"))
 	page, _ := exported(t, base, "1e9e7200", "html")
-	// As the page of a longer recording.
+	// Turn it into the page of a longer recording.
 	part := strings.Replace(string(page), `"stats":{`, `"left":9,"stats":{`, 1)
 	file := filepath.Join(t.TempDir(), "saved.html")
 	if err := os.WriteFile(file, []byte(part), 0o666); err != nil {
@@ -85,8 +85,8 @@ func TestSavedPart(t *testing.T) {
 	}
 }
 
-// TestSavedPartOpenCalls checks that a page with only the first frames does not report calls as
-// without a response if their responses may be in later frames.
+// TestSavedPartOpenCalls checks that a page with only the first frames does not report calls as lacking a
+// response if it may be in later frames.
 func TestSavedPartOpenCalls(t *testing.T) {
 	const n = 20_002
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestSavedPartOpenCalls(t *testing.T) {
 	}
 	p := newTab(t, "file://"+file, 1280, 800, false)
 	rows := p.read()
-	if strings.Count(rows, "◌ not known") != 2 || strings.Contains(rows, "no response") || strings.Contains(rows, ">") {
+	if strings.Count(rows, "◌ unknown") != 2 || strings.Contains(rows, "no response") || strings.Contains(rows, ">") {
 		t.Errorf("rows\n%s", rows)
 	}
 	if n := eval[int](p, "document.querySelectorAll('.pad > .row.bad').length"); n != 0 {
@@ -118,7 +118,7 @@ func TestSavedPartOpenCalls(t *testing.T) {
 		t.Errorf("foot: %s", got)
 	}
 	p.keys("gj")
-	p.wait("/not known/.test(document.querySelector('.detail-head .state')?.innerText)")
+	p.wait("/unknown/.test(document.querySelector('.detail-head .state')?.innerText)")
 	p.picture("saved-part")
 	p.keys("4")
 	p.wait("document.querySelector('.stats table')")

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// serve is the server that is recorded: it responds to each request except "never" and, until
-// "release", "hold". Before the response to "flood" it sends as many log messages as
-// params.n, at most params.rate a second if that is set, each with the time at which it was
-// written. The text of "say" goes to stderr, too.
+// serve is the recorded server: it responds to each request except "never" and, until "release", "hold".
+// Before the response to "flood" it sends params.n log messages, at most params.rate a second if that is
+// set, each with the time at which it was written. It also writes the text of "say" to stderr.
 func serve() int {
 	in := bufio.NewReader(os.Stdin)
 	out := bufio.NewWriter(os.Stdout)
@@ -102,8 +101,7 @@ func record(t *testing.T, dir string, flags ...string) *session {
 	return s
 }
 
-// ask sends a request and waits for its response, unless the server never gives
-// one.
+// ask sends a request and waits for its response, unless the server never sends one.
 func (s *session) ask(method, params string) {
 	s.t.Helper()
 	s.id++

@@ -47,7 +47,7 @@ func TestLarge(t *testing.T) {
 			p.wait("document.querySelector('.pad > .row.bad:not([hidden])')")
 			some := time.Since(began)
 			p.wait("/rows? of/.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
-			t.Logf("is:error: the first rows after %v, all after %v", some.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+			t.Logf("is:error: first rows after %v, all after %v", some.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 			p.keys("\x1b")
 			p.wait("document.activeElement.matches('.scroller')")
 			p.keys("c")
@@ -62,8 +62,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// scrollThrough scrolls for two seconds and returns the median and the 99th
-// percentile of the times between two paints, in ms, and how many there were.
+// scrollThrough scrolls for two seconds and returns the median and the 99th percentile of the times between
+// two paints, in ms, and the number of paints.
 const scrollThrough = `new Promise((done) => {
 	const el = document.querySelector('.scroller');
 	const times = [];

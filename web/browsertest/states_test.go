@@ -14,7 +14,7 @@ import (
 	"github.com/mcptap/mcptap/tap"
 )
 
-// TestEmpty shows a directory without recordings, and then a first one.
+// TestEmpty shows a directory without recordings, and then with a first one.
 func TestEmpty(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not-made-yet")
 	base, _ := startWeb(t, dir)
@@ -45,7 +45,7 @@ func TestCutAndGaps(t *testing.T) {
 		t.Errorf("no waiting time of the unanswered call:\n%s", rows)
 	}
 	p.keys("eee")
-	p.wait("/It has no request/.test(document.querySelector('.detail-head').innerText)")
+	p.wait("/No open request/.test(document.querySelector('.detail-head').innerText)")
 	p.picture("state-cut")
 }
 
@@ -78,7 +78,7 @@ func TestDamaged(t *testing.T) {
 	}
 	p.picture("state-damaged")
 
-	// A file whose beginning cannot be read.
+	// Make the beginning of the file unreadable.
 	if err := os.WriteFile(files[0], []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestDamaged(t *testing.T) {
 	p.wait("/cannot be read/.test(document.querySelector('.banners')?.innerText)")
 }
 
-// TestRemovedWhileOpen checks that the rows stay when the recording is removed.
+// TestRemovedWhileOpen checks that the rows are kept when the recording is removed.
 func TestRemovedWhileOpen(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, _ := startWeb(t, dir)
@@ -102,7 +102,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	p.picture("state-removed")
 	p.click(".banner .link")
 	p.wait("/No recordings yet/.test(document.body.innerText)")
-	// A link to a recording that never existed.
+	// Follow a link to a recording that never existed.
 	p.do(navigate(at(t, base, "/r/00000000")))
 	p.wait("/There is no recording 00000000/.test(document.querySelector('.banners')?.innerText)")
 	p.wait("!/Reading/.test(document.querySelector('main').innerText)") // the list is painted with the next frame
@@ -130,7 +130,7 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
-// TestFrameStaysInURL checks that the URL has the selected frame also before that is read.
+// TestFrameStaysInURL checks that the URL has the selected frame even before it is read.
 func TestFrameStaysInURL(t *testing.T) {
 	dir := t.TempDir()
 	id := traffic(t, dir, 5000)
@@ -152,8 +152,8 @@ func TestFrameStaysInURL(t *testing.T) {
 	}
 }
 
-// TestRefusedFilter opens links with filters that the page refuses: it shows the head of the
-// recording, and the error of the filter.
+// TestRefusedFilter opens links with filters that the page refuses: it shows the head of the recording, and
+// the error in the filter.
 func TestRefusedFilter(t *testing.T) {
 	dir := imported(t, "2026-07-28-chain-healthy")
 	base, _ := startWeb(t, dir)
@@ -178,7 +178,7 @@ func TestRefusedFilter(t *testing.T) {
 		for text, other := range map[string]string{"is:": "finding", "r": "rule:"} {
 			p.find(text)
 			p.wait("document.querySelectorAll('.completions [role=option]').length > 0 && document.activeElement.value === '" + text + "'")
-			time.Sleep(300 * time.Millisecond) // completions of the last character
+			time.Sleep(300 * time.Millisecond) // wait for completions after the last character
 			if got := p.text(".completions [role=option] .mono"); strings.Contains(got, other) {
 				t.Errorf("completions of %s: %s", text, got)
 			}
@@ -215,7 +215,7 @@ func TestWaterfallClips(t *testing.T) {
 	p.read()
 	got := eval[string](p, "[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => e.querySelector('.bar.clipped')).map((e) => e.querySelector('.no').innerText + ' ' + e.querySelector('.fall').title).join()")
 	if want := "19 clipped: it was open until 1:00.000 s, beyond the visible time"; got != want {
-		t.Errorf("marked are %q, want %q", got, want)
+		t.Errorf("marked: %q, want %q", got, want)
 	}
 	p.picture("waterfall-clip")
 }
@@ -240,7 +240,7 @@ func TestServerGone(t *testing.T) {
 	p.click(".row.call .name")
 	p.wait("/does not respond/.test(document.querySelector('.card .fault')?.innerText)")
 	second, _ := startWeb(t, dir, "--listen", u.Host)
-	// The server has a new token; after a visit with it the first page continues.
+	// The server has a new token; once it was used, the first page continues.
 	p.wait("/was restarted and has a new token.*mcptap web --dir/.test(document.querySelector('.banners').innerText)")
 	newTab(t, second, 400, 300, false).wait("document.querySelector('.rec')")
 	p.wait("!/does not respond|new token/.test(document.querySelector('.banners').innerText)")
@@ -252,7 +252,7 @@ func TestServerGone(t *testing.T) {
 	p.allow("WebSocket connection")
 }
 
-// TestManyRecordings checks that the latest of many recordings are listed, and all on demand.
+// TestManyRecordings checks that of many recordings the latest are listed, and all on demand.
 func TestManyRecordings(t *testing.T) {
 	const n = 350
 	dir := t.TempDir()
@@ -276,8 +276,8 @@ func TestManyRecordings(t *testing.T) {
 	p.wait("document.querySelector('.pad > .row .name')")
 }
 
-// TestUnfinished checks that a call that waits for input or was cancelled says so, also where the
-// failure does not fit.
+// TestUnfinished checks that a call that waits for input or was cancelled shows that, even if the failure
+// does not fit.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	waiting := strings.TrimSpace(run(t, dir, "import", filepath.Join("..", "..", "cmd", "mcptap", "testdata", "fixture", "input.txtar")))

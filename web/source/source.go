@@ -1,4 +1,4 @@
-// Package source gives the viewer the recordings of a directory: it lists, opens and compares
+// Package source provides the viewer with the recordings of a directory: it lists, opens and compares
 // them.
 package source
 
@@ -21,14 +21,14 @@ import (
 	"github.com/mcptap/mcptap/web"
 )
 
-// Files are the recordings of a directory, and optionally one from another place. They implement
+// Files are the recordings of a directory, and optionally one from another directory. Files implements
 // [web.Source].
 type Files struct {
 	dir  string
-	more string // the path of the one from another place
+	more string // the path of the one from another directory
 
 	mu    sync.Mutex
-	paths map[string]string // by key, as they were listed last
+	paths map[string]string // by key, as last listed
 }
 
 // New returns the recordings of a directory.
@@ -48,7 +48,7 @@ func (s *Files) Include(path string) string {
 	return ""
 }
 
-// Recordings implements [web.Source]. It remembers the paths.
+// Recordings implements [web.Source]. It caches the paths.
 func (s *Files) Recordings() ([]web.Recording, error) {
 	infos, err := store.List(s.dir)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Files) Recordings() ([]web.Recording, error) {
 	return all, nil
 }
 
-// Arg returns the argument that names a recording in commands, "" for its id: a path if
-// it is not in the directory.
+// Arg returns the argument that names a recording in commands: its path if it is not in the directory,
+// or "" for its id.
 func (s *Files) Arg(path string) string {
 	if wholefile.SamePath(filepath.Dir(path), s.dir) {
 		return ""
@@ -100,7 +100,7 @@ func (s *Files) Open(key string) (web.Reader, error) {
 	return web.Reader{FrameReader: rec, Key: key, Arg: s.Arg(rec.Path())}, nil
 }
 
-// recording opens the recording of a key.
+// recording opens the recording with a key.
 func (s *Files) recording(key string) (*store.Recording, error) {
 	s.mu.Lock()
 	path := s.paths[key]

@@ -1,5 +1,5 @@
-// Package config finds the configuration files of clients, lists their servers, and wraps or
-// unwraps those that a person names.
+// Package config finds the configuration files of clients, lists their servers, and wraps or unwraps
+// those that the user names.
 package config
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/mcptap/mcptap/wrap"
 )
 
-// A File is the configuration of a client that was found.
+// A File is a configuration file that was found.
 type File struct {
 	Place wrap.Place
 	*wrap.File
 	Err error // why it cannot be read
 }
 
-// Find reads the files that exist: those of one client, "" for all, or the one that a person
-// named with --config. It fails if it cannot read that one.
+// Find reads the files that exist: those of one client, or of all if client is "", or the one named with
+// --config. It fails if that one cannot be read.
 func Find(host wrap.Host, client, name string) ([]File, error) {
 	places := host.Places()
 	if name != "" {
@@ -51,21 +51,21 @@ func Find(host wrap.Host, client, name string) ([]File, error) {
 	return found, nil
 }
 
-// A Change is what a person wants to change.
+// A Change describes the requested change.
 type Change struct {
 	All    bool
-	Names  []string // of servers, without All
+	Names  []string // server names, unless All is set
 	Undo   bool     // unwrap
 	DryRun bool     // print what would change
 	Listen string   // the address of a tap in front of servers with a URL
 	Redact bool     // the tap needs --redact
 	Tap    wrap.Tap
-	// Say reports what is left out.
+	// Say reports what is skipped.
 	Say func(string)
 }
 
-// Apply changes files one by one, and prints what it changed. A failure in one file leaves the
-// others alone.
+// Apply changes files one by one, and prints the changes. A failure in one file does not affect the
+// others.
 func (o *Change) Apply(w io.Writer, files []File) error {
 	plan, err := o.choose(files)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Change) choose(files []File) ([][]int, error) {
 	return plan, nil
 }
 
-// passOver reports whether --all leaves an entry out, with a message.
+// passOver reports whether --all skips an entry, and prints why.
 func (o *Change) passOver(c *File, e *wrap.Entry) bool {
 	why := e.Problem
 	if e.Kind == wrap.URL && !o.Undo && !e.Wrapped && o.Listen == "" && why == "" {

@@ -22,16 +22,15 @@ type jsonServer struct {
 	Section string `json:"section"`
 	Kind    string `json:"kind"` // stdio, url or other
 	Wrapped bool   `json:"wrapped"`
-	// Command starts the server, URL is its address, both without the tap.
+	// Command starts the server, and URL is its address; both without the tap.
 	Command []string `json:"command,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	Tap     string   `json:"tap,omitempty"`
 	Problem string   `json:"problem,omitempty"`
 }
 
-// List prints the servers of files, as a table or as JSON, with pseudonyms for the secrets in
-// their arguments and URLs. It reports files that cannot be read, and that there are no servers,
-// to say.
+// List prints the servers of files, as a table or as JSON, with pseudonyms for the secrets in their
+// arguments and URLs. It reports unreadable files, and the absence of servers, with say.
 func List(l *term.Printer, files []File, asJSON bool, say func(string)) error {
 	cols := []term.Column{
 		{Title: "SERVER", Least: 10},

@@ -46,8 +46,8 @@ func Hazard(r rune) bool {
 	return false
 }
 
-// ASCII returns the number of leading bytes of b that are ASCII and stand for
-// themselves in a JSON string.
+// ASCII returns the number of leading bytes of b that are ASCII and represent themselves in a JSON
+// string.
 func ASCII(b []byte) int {
 	for i, c := range b {
 		if c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
@@ -57,11 +57,10 @@ func ASCII(b []byte) int {
 	return len(b)
 }
 
-// Clean reports whether s is UTF-8 without hazards, so that [String] returns it
-// unchanged.
+// Clean reports whether s is UTF-8 without hazards, so that [String] would return it unchanged.
 func Clean(s string) bool {
 	for _, r := range s {
-		if r < 0x20 || r > 0x7e && Hazard(r) { // no call for ASCII
+		if r < 0x20 || r > 0x7e && Hazard(r) { // avoid the call for ASCII
 			return false
 		}
 	}
@@ -90,8 +89,8 @@ func String(s string) string {
 	return b.String()
 }
 
-// Shorten returns a text of at most that many bytes as it is. Of a longer one it returns
-// the beginning, cut between two characters, and an ellipsis.
+// Shorten returns s if it has at most most bytes. Otherwise it returns a prefix of whole characters,
+// and an ellipsis.
 func Shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -120,8 +119,8 @@ func EscapeRune(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// AppendEscape appends the JSON escape of a character: \u and four digits, twice
-// for a surrogate pair.
+// AppendEscape appends the JSON escape of a character: \u and four digits, or two escapes for a
+// surrogate pair.
 func AppendEscape(dst []byte, r rune) []byte {
 	if r > 0xffff {
 		hi, lo := utf16.EncodeRune(r)
@@ -131,9 +130,8 @@ func AppendEscape(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// WriteInside writes b as the inside of a JSON string, without the quotes. Hazards
-// are escaped, all other characters stand as they are. A byte that is not UTF-8
-// becomes U+FFFD. Memory does not grow with b.
+// WriteInside writes b as the inside of a JSON string, without the quotes. Hazards are escaped, all
+// other characters are unchanged. A byte that is not UTF-8 becomes U+FFFD. Memory does not grow with b.
 func WriteInside(w io.Writer, b []byte) error {
 	const most = 64 << 10 // a control character takes six times its size
 	var buf []byte
@@ -171,7 +169,7 @@ func appendInside(dst, b []byte) []byte {
 	return dst
 }
 
-// appendSafe appends the character r, which is encoded as b, as JSON allows it.
+// appendSafe appends the character r, which is encoded as b, in a form valid in JSON.
 func appendSafe(dst, b []byte, r rune) []byte {
 	if Hazard(r) || r == utf8.RuneError && len(b) == 1 {
 		return AppendEscape(dst, r)
@@ -184,10 +182,9 @@ func AppendString(dst []byte, s string) []byte {
 	return append(appendInside(append(dst, '"'), []byte(s)), '"')
 }
 
-// JSON encodes v on one line, without a newline. Hazards are escaped, so the line
-// is safe on a terminal. In raw messages in v, too, hazards are escaped and a byte
-// that is not UTF-8 becomes U+FFFD; otherwise they are unchanged. The errors are
-// those of [json.Marshal].
+// JSON encodes v on one line, without a newline. Hazards are escaped, so the line is safe on a
+// terminal. In raw messages in v, hazards are escaped too and bytes that are not UTF-8 become U+FFFD;
+// the rest is unchanged. The errors are those of [json.Marshal].
 func JSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -208,9 +205,9 @@ func JSON(v any) ([]byte, error) {
 	return out, nil
 }
 
-// Unquote decodes a JSON string, quotes included. Unlike encoding/json it refuses
-// half a surrogate pair and bytes that are not UTF-8 instead of replacing them
-// with U+FFFD, because the result is recorded bytes.
+// Unquote decodes a JSON string, quotes included. Unlike encoding/json it rejects half a surrogate
+// pair and bytes that are not UTF-8 instead of replacing them with U+FFFD, because the result must be
+// the recorded bytes.
 func Unquote(token []byte) ([]byte, error) {
 	var s string
 	if len(token) == 0 || token[0] != '"' {

@@ -12,23 +12,23 @@ import (
 	"github.com/mcptap/mcptap/internal/term/escape"
 )
 
-// Every character that controls, formats or separates is a hazard, except those
-// that are letters to the scripts that use them.
+// Every character that controls, formats or separates is a hazard, except those that are letters in some
+// script.
 func TestHazards(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs) || escape.Hazard(r) {
 			continue
 		}
 		switch {
-		case r >= 0x0600 && r <= 0x08e2, r == 0x110bd, r == 0x110cd: // Arabic, Syriac and Kaithi signs that are seen
+		case r >= 0x0600 && r <= 0x08e2, r == 0x110bd, r == 0x110cd: // Arabic, Syriac and Kaithi signs that are visible
 		case r >= 0x13430 && r <= 0x1345f, r >= 0x1bca0 && r <= 0x1bca3: // hieroglyphs and shorthand
 		default:
-			t.Errorf("%U is none", r)
+			t.Errorf("%U is not a hazard", r)
 		}
 	}
 	for _, r := range "az AZ09~é天🌦" {
 		if escape.Hazard(r) {
-			t.Errorf("%U is one", r)
+			t.Errorf("%U is a hazard", r)
 		}
 	}
 }
@@ -47,8 +47,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// AppendString and Unquote are inverse for all UTF-8, and other parsers of JSON
-// read the same.
+// AppendString and Unquote are inverse for all UTF-8, and other JSON parsers read the same.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"{\"a\":\"\u202e\\\"\\u001b\"}", "\xff\x1b[0m\n\r", "\xf0\x9f", "👩\u200d🚀\U000e0041", "\ufffd\\ufffd"} {
 		f.Add([]byte(s))
@@ -108,7 +107,7 @@ func TestUnquoteErrors(t *testing.T) {
 	}
 }
 
-// What is encoded is one line of JSON that no terminal minds, and says the same.
+// JSON writes one line that is safe on any terminal and decodes to the same value.
 func TestJSON(t *testing.T) {
 	type doc struct {
 		Text string          `json:"text"`
@@ -136,7 +135,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// most notes the longest piece that is written.
+// most records the length of the longest write.
 type most struct {
 	bytes.Buffer
 	n int
@@ -147,7 +146,7 @@ func (m *most) Write(p []byte) (int, error) {
 	return m.Buffer.Write(p)
 }
 
-// Long bytes are written in pieces of bounded size, and no character is cut.
+// Long bytes are written in pieces of bounded size, and no character is split.
 func TestWriteInsidePieces(t *testing.T) {
 	for name, word := range map[string]string{"control": "\x00", "plain": "a", "mixed": "añ\u202e\"\x1b", "long": "\U0001f600", "no start": "\x80"} {
 		in := strings.Repeat(word, 100_000)
@@ -156,10 +155,10 @@ func TestWriteInsidePieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to.n > 6*64<<10 {
-			t.Errorf("%s: %d bytes at once", name, to.n)
+			t.Errorf("%s: %d bytes in one write", name, to.n)
 		}
 		if to.String() != strings.Trim(string(escape.AppendString(nil, in)), `"`) {
-			t.Errorf("%s: written in pieces it differs", name)
+			t.Errorf("%s: the output written in pieces differs", name)
 		}
 		back, err := escape.Unquote([]byte(`"` + to.String() + `"`))
 		if err != nil || word != "\x80" && string(back) != in {
