@@ -183,11 +183,13 @@ func (c *conn) takeLate(chunk []byte) {
 	case c.late > 0 && c.up.state == stateBody:
 		return
 	case c.up.state == stateBody:
-		c.up.ex.up.note("the rest of the request was not recorded")
+		c.up.ex.up.note(restNotRecorded)
 	}
 	c.late = 0
 	c.up.giveUp()
 }
+
+const restNotRecorded = "the rest of the request was not recorded"
 
 // forward writes to the server, which it dials first if necessary.
 func (c *conn) forward(out []byte) {
@@ -299,6 +301,9 @@ func (c *conn) answerPending() {
 
 // clientEnded forwards the end of the client's bytes.
 func (c *conn) clientEnded(err error) {
+	if c.late > 0 && c.late < maxAfter && errors.Is(err, os.ErrDeadlineExceeded) { // see linger
+		c.up.ex.up.note(restNotRecorded)
+	}
 	how, broken := ended(err)
 	c.lost(byClient, how)
 	if !broken {

@@ -308,6 +308,7 @@ func TestUnreachableBeforeTheBody(t *testing.T) {
 		"broken":  {"Transfer-Encoding: chunked", "5\r\nhello!!", "hello", ""},
 		"never":   {"Expect: 100-continue\r\nContent-Length: 9", "", "", ""},
 		"endless": {"Transfer-Encoding: chunked", endless, "", "the rest of the request was not recorded"},
+		"late":    {"Content-Length: 10", `{"id"`, "", "the rest of the request was not recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tp, rec := begin(t, gone, nil)
@@ -321,7 +322,9 @@ func TestUnreachableBeforeTheBody(t *testing.T) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 			_, _ = io.WriteString(c, tc.body)
-			c.Close()
+			if name != "late" { // the tap closes it
+				c.Close()
+			}
 			rec.wait(func(f []*frame) bool { return countEvents(f, tap.EventDisconnect) == 1 })
 			if got := string(rec.joined(1, tap.ToServer, tap.FormBody)); tc.fault == "" && got != tc.want || len(got) > maxAfter {
 				t.Errorf("%d bytes of the body are recorded: %.20q", len(got), got)
