@@ -48,6 +48,13 @@ func everything(mode, path string) func(*testing.T, string) string {
 	}
 }
 
+// typeScript starts the server of the TypeScript SDK v2.
+func typeScript(t *testing.T, _ string) string {
+	addr := freeAddr(t)
+	awaitListener(t, start(t, false, nil, "node", abs("clients/v2server.mjs"), addr), addr)
+	return "http://" + addr + "/mcp"
+}
+
 // freeAddr returns an address for a server that cannot choose one itself. Its port is below the
 // ephemeral ports: one of those could be taken before the server listens, even by the connection that
 // waits for the server, which would then be connected to itself.
@@ -94,6 +101,8 @@ var webServers = []webServer{
 		clients: []string{"v1-legacy", "v2-legacy", "v2-auto", "v2-2026-07-28", "go-auto", "go-2025-06-18", "mcpgo-auto", "mcpgo-2025-06-18"}},
 	{name: "mcpgo-sse", transport: "sse", scenario: "mcpgo-sse", start: goListener("mcpgo-sse"), loses: true,
 		clients: []string{"v1-legacy", "v2-legacy", "go-2025-06-18", "mcpgo-2025-06-18"}},
+	{name: "tssdk", transport: "http", scenario: "gosdk-modern", start: typeScript, modern: true,
+		clients: []string{"v2-auto", "v2-2026-07-28", "mcpgo-auto"}},
 }
 
 // webClient returns the command of a client, without its scenario and URL.
