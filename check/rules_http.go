@@ -216,7 +216,7 @@ var rulesHTTP = []Rule{
 		Source: "E:basic/transports/streamable-http#value-encoding",
 		Fix:    "Encode such values.",
 		New: streamable(func(x *Exchange, v *Verdict) {
-			left := 64 // further fields are not judged
+			left := maxParamFields
 			for _, f := range x.Request.Header {
 				if !isEncodedField(f[0]) {
 					continue
@@ -487,26 +487,34 @@ func versionHeader(s *Session) Hooks {
 	})(s)
 }
 
-// The limits of looking for annotated arguments: properties in all, and their depth.
+// maxParamFields limits the Mcp-Param fields of a request that are judged, and maxParamDepth the
+// depth of the arguments that they repeat.
 const (
-	maxAnnotated      = 1000
-	maxAnnotatedDepth = 16
+	maxParamFields = 64
+	maxParamDepth  = 16
 )
 
 // annotated calls fn for each argument of a tool that a header field repeats.
 func annotated(tool, arguments jsonrpc.Value, fn func(header string, argument jsonrpc.Value)) {
-	left := maxAnnotated
+	left := maxParamFields // also limits how often arguments are searched
 	var walk func(schema, arguments jsonrpc.Value, depth int)
 	walk = func(schema, arguments jsonrpc.Value, depth int) {
 		for name, property := range schema.Get("properties").Each {
-			if left--; left < 0 || depth == maxAnnotatedDepth {
+			header := property.Get("x-mcp-header").Decoded()
+			nested := property.Get("properties") != nil && depth < maxParamDepth
+			if header == "" && !nested {
+				continue
+			}
+			if left--; left < 0 {
 				return
 			}
 			argument := arguments.Get(string(name))
-			if header := property.Get("x-mcp-header").Decoded(); header != "" {
+			if header != "" {
 				fn("Mcp-Param-"+header, argument)
 			}
-			walk(property, argument, depth+1)
+			if nested {
+				walk(property, argument, depth+1)
+			}
 		}
 	}
 	walk(tool.Get("inputSchema"), arguments, 0)
