@@ -266,3 +266,13 @@ func TestServerDies(t *testing.T) {
 		}
 	}
 }
+
+// TestCancellationComesFirst: what is missing afterwards is a consequence.
+func TestCancellationComesFirst(t *testing.T) {
+	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}} `
+	a := exchanged(t, "2026-07-28", call+`200 {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}`)
+	b := exchanged(t, "2026-07-28", call+"left")
+	if got := verdicts(compare(t, a, b, Options{})); len(got) != 2 || got[0] != "behaviour added call | now cancelled" {
+		t.Errorf("got %q", got)
+	}
+}
