@@ -284,8 +284,8 @@ var credential = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|
 	`\bglpat-[0-9A-Za-z_-]{20,}|\bxox[abprs]-[0-9A-Za-z-]{20,}|\bsk-[0-9A-Za-z_-]{32,}|\bAIza[0-9A-Za-z_-]{35}\b|` +
 	`\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}|\b[Bb]earer [0-9A-Za-z._~+/-]{24,}=*`)
 
-// credentialParts are literals, one of which is in every match of credential. Most texts
-// contain none, and searching for literals is faster than matching the expression.
+// Every match of credential contains one of the literals in credentialParts. Most texts contain
+// none, and searching for literals is faster than matching the expression.
 var credentialParts = [][]byte{
 	[]byte("-----BEGIN "), []byte("AKIA"), []byte("ASIA"), []byte("ghp_"), []byte("gho_"), []byte("ghu_"), []byte("ghs_"), []byte("ghr_"), []byte("github_pat_"),
 	[]byte("glpat-"), []byte("xox"), []byte("sk-"), []byte("AIza"), []byte("eyJ"), []byte("earer "),

@@ -140,7 +140,7 @@ func (e *engine) reportOpen(w *where, l *listing, path jsontree.Path) {
 	e.report(&of, f)
 }
 
-// compareOddPages compares, in order, pages of which some have no readable list.
+// compareOddPages compares pages in order. Some of them have no readable list.
 func (e *engine) compareOddPages(w *where, l listing, path jsontree.Path, as, bs []jsontree.Value) {
 	whole := func(v jsontree.Value) bool { return v.Kind() != jsontree.Object || v.Opaque() }
 	for i := range max(len(as), len(bs)) {

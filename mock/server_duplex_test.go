@@ -215,7 +215,7 @@ func TestServerDuplexEnds(t *testing.T) {
 	if res, _ := ask(t, url, testRequest{"POST", "/mcp", nil, opening}); res.StatusCode != 404 {
 		t.Error(res.Status)
 	}
-	if res, _ := ask(t, url, testRequest{"POST", "/message?sessionId=nobody", nil, opening}); res.StatusCode != 404 {
+	if res, _ := ask(t, url, testRequest{"POST", "/message?sessionId=unknown", nil, opening}); res.StatusCode != 404 {
 		t.Error(res.Status)
 	}
 }

@@ -18,8 +18,8 @@
 // lane.
 //
 // Over HTTP the clients are those above and that of mcp-go. The servers are everything
-// (Streamable HTTP and HTTP+SSE), and servers of the Go SDK, of the TypeScript SDK v2 and of mcp-go,
-// one of which names its message endpoint with an absolute URL. A relay between `mcptap http` and the
+// (Streamable HTTP and HTTP+SSE), and servers of the Go SDK, of the TypeScript SDK v2 and of mcp-go.
+// One of them names its message endpoint with an absolute URL. A relay between `mcptap http` and the
 // server keeps the bytes of each connection. Parsed with net/http, they must be the exchanges in the
 // recording.
 //

@@ -126,8 +126,8 @@ func printChecklist(l *term.Printer, items []check.ChecklistItem, width int) {
 	}
 }
 
-// maxUnjudged limits the rules that could not be judged that are named, and maxReasons those
-// of which the first reasons are printed.
+// maxUnjudged limits how many unjudged rules are named, and maxReasons how many are named with a
+// reason.
 const (
 	maxUnjudged = 4
 	maxReasons  = 2

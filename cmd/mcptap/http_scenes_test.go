@@ -16,7 +16,7 @@ import (
 // flush sends the bytes written so far.
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// stream responds with events, each of which is sent when the client has received the previous one.
+// stream responds with events. It sends each one when the client has received the previous one.
 func stream(events ...string) func(*act) http.HandlerFunc {
 	return func(a *act) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -86,7 +86,7 @@ func readCoded(coding string) func(*act) {
 	}
 }
 
-// 500 concurrent streams, each of which gets its own events, with a store.
+// 500 concurrent streams with a store each get their own events.
 func TestManyStreamsAreStored(t *testing.T) {
 	const streams, rounds = 500, 3
 	clients, servers := new(wiretap), new(wiretap)

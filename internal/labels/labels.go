@@ -211,7 +211,7 @@ func (l *launcher) flag(word string) (kind flagKind, value string) {
 	if word[1] == '-' {
 		return flagUnknown, ""
 	}
-	for i := 1; i < len(word); i++ { // several letters, the last of which may have a value
+	for i := 1; i < len(word); i++ { // several letters; only the last may have a value
 		switch kind := l.kindOf("-" + word[i:i+1]); {
 		case kind == flagSwitch:
 		case kind == flagValue && i < len(word)-1:
