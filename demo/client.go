@@ -17,8 +17,10 @@ import (
 const (
 	// patience limits the duration of a session, which takes about three seconds.
 	patience = time.Minute
-	// exitPatience limits the time to exit after stdin is closed.
-	exitPatience = 3 * time.Second
+	// exitPatience limits the time to exit after stdin is closed, and stderrPatience the time
+	// until stderr ends after that. A busy machine needs seconds.
+	exitPatience   = 20 * time.Second
+	stderrPatience = 5 * time.Second
 )
 
 // Drive runs command, which starts [Serve], and uses every feature of the server once, in
@@ -101,7 +103,7 @@ type client struct {
 func (c *client) start(ctx context.Context, command []string) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stderr = &c.stderr
-	cmd.WaitDelay = exitPatience // a grandchild may keep stderr open
+	cmd.WaitDelay = stderrPatience // a grandchild may keep stderr open
 	c.wire = &wire{
 		Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: exitPatience},
 		awaited:   map[string][]chan struct{}{}, ended: make(chan struct{}),
