@@ -324,14 +324,11 @@ func (s *summary) writeSlowest(m *markdown, about *About) {
 	m.printf("### The slowest calls\n\n")
 	for i := range slowest {
 		c := &slowest[i]
-		status := strings.ReplaceAll(c.Status.String(), "_", " ")
-		switch {
-		case c.Status == session.CallPending && about.Status != "live":
-			status = "unanswered"
-		case c.Status == session.CallCancelledLate:
-			status = "too late"
+		state := c.State
+		if state == session.StateUnanswered && about.Status == "live" {
+			state = session.StatePending
 		}
-		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took), title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, status)
+		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took), title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, state)
 	}
 	m.printf("\n")
 }

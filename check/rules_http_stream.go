@@ -304,7 +304,7 @@ func progressOnStream(s *Session) Hooks {
 			if !ok || own == (session.Ref{}) || m.Part.Role != session.RoleProgress || m.Part.Guess || m.Part.Late || !known {
 				return
 			}
-			if request.Params.Get("task") != nil || m.Part.Status == session.CallWorking {
+			if request.Params.Get("task") != nil || m.Part.State == session.StateWorking {
 				return // a task may report its progress on another stream
 			}
 			v.CheckValue(m.Part.Call == own, request.Method, "$.params.progressToken", "the token of another request", m.Param("progressToken"))

@@ -229,10 +229,11 @@ type CallSide struct {
 	Ref  session.Ref `json:"ref"`
 	Lane string      `json:"lane"`
 	// Method and Subject are as in [Difference]. Status is the name of a
-	// [session.CallStatus].
-	Method  string `json:"method"`
-	Subject string `json:"subject"`
-	Status  string `json:"status"`
+	// [session.CallStatus], State what lists say about it.
+	Method  string        `json:"method"`
+	Subject string        `json:"subject"`
+	Status  string        `json:"status"`
+	State   session.State `json:"state"`
 	// At is the time of the request since the start of the recording. Took is the duration of
 	// the call, excluding the time in which the responding side waited for the other; 0 if there
 	// was no response.
@@ -276,7 +277,7 @@ func (u *call) sided() *CallSide {
 	if u == nil {
 		return nil
 	}
-	s := &CallSide{Ref: u.ref, Lane: u.lane.String(), Method: u.method, Subject: u.subject, Status: u.status.String(), At: u.at}
+	s := &CallSide{Ref: u.ref, Lane: u.lane.String(), Method: u.method, Subject: u.subject, Status: u.status.String(), State: u.state, At: u.at}
 	if u.answered() {
 		s.Took = u.own
 	}

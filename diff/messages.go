@@ -319,7 +319,7 @@ func (s *Session) settle(c *session.Call) {
 	if u.lane == tap.ToServer {
 		s.open--
 	}
-	u.status = c.Status
+	u.status, u.state = c.Status, c.State(true)
 	u.probe = c.Notes&session.NoteProbe != 0
 	u.stateLost = c.Notes&session.NoteStateLost != 0
 	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled()

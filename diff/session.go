@@ -359,6 +359,7 @@ type call struct {
 	lane            tap.Lane
 	answerKind      jsonrpc.Kind
 	status          session.CallStatus
+	state           session.State
 	failed          bool // the result has isError
 	otherExchange   bool // the response came on another exchange, so http is meaningless
 	refused         bool // the response is only an HTTP status

@@ -198,8 +198,8 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 			c.answered = true
 		}
 	}
-	if s := statusAfter(p); s != "" {
-		u := update{ID: r.Call, Status: s}
+	if s := stateAfter(p); s != "" {
+		u := update{ID: r.Call, State: s}
 		if p.Role == session.RoleCancel && p.Kind == jsonrpc.Notification { // the response to tasks/cancel ends a task
 			u.End, u.Error = int64(p.At), view.JoinWords(": ", view.By(p.Lane), view.Cause(r.Preview))
 		}
@@ -210,19 +210,14 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 	}
 }
 
-// statusAfter returns the status of a call after a message that does not settle it, or "" for no change.
-// The final status is set when the call ends.
-func statusAfter(p *session.Part) string {
+// stateAfter returns the state of a call after a message that does not settle it, or "" for no change.
+// The final state is set when the call ends.
+func stateAfter(p *session.Part) session.State {
 	switch {
 	case p.Call == session.Ref{}, p.Late:
-	case p.Role == session.RoleCancel:
-		return session.CallCancelled.String()
-	case p.Role == session.RoleRetry && p.Method != "tasks/get" && p.Method != "tasks/result":
-		return session.CallPending.String()
-	case p.Status == session.CallInputRequired || p.Status == session.CallWorking:
-		return p.Status.String()
-	case p.Method == "notifications/subscriptions/acknowledged":
-		return session.CallListening.String()
+	case p.Role == session.RoleCancel, p.Role == session.RoleRetry && p.Method != "tasks/get" && p.Method != "tasks/result",
+		p.State == session.StateNeedsInput, p.State == session.StateWorking, p.Method == "notifications/subscriptions/acknowledged":
+		return p.State
 	}
 	return ""
 }
@@ -230,7 +225,7 @@ func statusAfter(p *session.Part) string {
 // end adds the update for a call that has ended.
 func (g *gatherer) end(c *session.Call) {
 	u := update{
-		ID: idOf(c.Ref), Status: c.Status.String(), End: int64(c.End), Response: idOf(c.Answer), Error: brief(view.Cause(c.ErrorText)),
+		ID: idOf(c.Ref), State: c.State(false), End: int64(c.End), Response: idOf(c.Answer), Error: brief(view.Cause(c.ErrorText)),
 	}
 	if c.Status == session.CallCancelled || c.Status == session.CallCancelledLate {
 		lost := ""
@@ -238,9 +233,6 @@ func (g *gatherer) end(c *session.Call) {
 			lost = view.StreamEndWords(&c.StreamEnd, c.At)
 		}
 		u.Error = brief(view.Cause(view.JoinWords(", ", c.ErrorText, lost, view.CancelWords(c))))
-	}
-	if c.TooLate() {
-		u.Status = "too_late"
 	}
 	if u.Error == "" && (c.StreamEnd.By == "client" || c.Lost()) {
 		u.Error = brief(view.StreamEndWords(&c.StreamEnd, c.At))

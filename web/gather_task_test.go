@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // TestStatusOfTask checks the status of a task that needs input, and then continues.
@@ -14,12 +15,12 @@ func TestStatusOfTask(t *testing.T) {
 	for _, f := range []struct {
 		lane tap.Lane
 		text string
-		want string // the status of the call afterwards
+		want session.State // that of the call afterwards
 	}{
 		{tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"book","task":{}}}`, ""},
 		{tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"k","status":"working"}}}`, "working"},
 		{tap.ToServer, `{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"k"}}`, ""},
-		{tap.ToClient, `{"jsonrpc":"2.0","id":2,"result":{"taskId":"k","status":"input_required"}}`, "input_required"},
+		{tap.ToClient, `{"jsonrpc":"2.0","id":2,"result":{"taskId":"k","status":"input_required"}}`, "needs input"},
 		{tap.ToServer, `{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"k"}}`, ""},
 		{tap.ToClient, `{"jsonrpc":"2.0","id":3,"result":{"taskId":"k","status":"working"}}`, "working"},
 	} {
@@ -28,14 +29,14 @@ func TestStatusOfTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		got := session.State("")
 		for i := range m.frames {
 			g.add(&m.frames[i])
 		}
 		_, updates := g.take(100)
 		for _, u := range updates {
-			if u.Status != "" {
-				got = u.Status
+			if u.State != "" {
+				got = u.State
 			}
 		}
 		if f.want != "" && got != f.want {

@@ -122,10 +122,10 @@ func drain(out *strings.Builder, g *gatherer) {
 			if u.Latency != 0 {
 				fmt.Fprintf(out, " %dms", u.Latency/1e6)
 			}
-			if u.End != 0 && u.Status == session.CallCancelled.String() {
+			if u.End != 0 && u.State == session.StateCancelled {
 				fmt.Fprintf(out, " end=%dms", u.End/1e6)
 			}
-			for _, word := range []string{u.Status, u.Error, map[bool]string{true: "dropped"}[u.Drop]} {
+			for _, word := range []string{string(u.State), u.Error, map[bool]string{true: "dropped"}[u.Drop]} {
 				if word != "" {
 					fmt.Fprintf(out, " %s", word)
 				}

@@ -79,12 +79,11 @@ type update struct {
 	// Response is the row of the response, and Latency the time until it.
 	Response rowID `json:"a,omitempty"`
 	Latency  int64 `json:"d,omitempty"`
-	// Status is the name of the [session.CallStatus] of the call that the row started, or too_late
-	// (see [session.Call.TooLate]). End is when the call was settled, lost its response or was
-	// left by its client, and Error is why it failed.
-	Status string `json:"s,omitempty"`
-	End    int64  `json:"e,omitempty"`
-	Error  string `json:"f,omitempty"`
+	// State is that of the call that the row started. End is when the call was settled, lost its
+	// response or was left by its client, and Error is why it failed.
+	State session.State `json:"s,omitempty"`
+	End   int64         `json:"e,omitempty"`
+	Error string        `json:"f,omitempty"`
 	// Drop means that the filter no longer matches the row or, in the call view, its call.
 	Drop bool `json:"drop,omitempty"`
 }

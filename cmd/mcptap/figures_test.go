@@ -180,7 +180,7 @@ func pageFigures(t *testing.T, path string) (f figures) {
 		for _, u := range m.U {
 			switch u.S {
 			case "": // no change of the call
-			case "pending", "input_required", "working":
+			case "pending", "needs input", "working", "lost":
 				waits[u.N] = true
 			default:
 				delete(waits, u.N)

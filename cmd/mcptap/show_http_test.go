@@ -277,7 +277,7 @@ func TestShowHTTPWithoutResponse(t *testing.T) {
 		{"an empty body", 200, "application/json", "", [2]string{}, `✗ error .* HTTP 200 application/json, an empty body `, "",
 			`^response  HTTP 200 application/json, an empty body$`, false},
 		{"a stream without ids", 200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", [2]string{},
-			`✗ unanswered +>3\.0ms .* the stream ended without the response after 3\.0ms `, "",
+			`✗ lost +>3\.0ms .* the stream ended without the response after 3\.0ms `, "",
 			`^response  none: the stream ended without the response after 3\.0ms$`, false},
 		{"a stream with ids", 200, "text/event-stream", "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", [2]string{},
 			`… unanswered +>1h00m .* the stream ended without the response after 3\.0ms `, "", `^response  none, after 1h00m$`, false},

@@ -76,6 +76,7 @@ func (t *Calls) setColumns() {
 // callCells holds the cells of a line, with their styles.
 type callCells struct {
 	number, offset, arrow string
+	state                 session.State
 	mark                  callMark
 	took, parts           string
 	title                 title
@@ -191,16 +192,17 @@ func (t *Calls) texts(lines []string, first, other string) error {
 // and an entry below it has the result.
 func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	c := n.Call
+	state := c.State(!t.Live)
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: Arrows[c.Lane], lane: c.Lane,
-		mark: markOf(c, t.Live), took: callTook(c, t.Ended()), title: callTitle(n, nested),
+		state: state, mark: marks[state], took: callTook(c, t.Ended()), title: callTitle(n, nested),
 	}
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)
 	}
 	if t.tree {
 		cells.title.result = ""
-		cells.title.fault = view.JoinWords("  ", cells.mark.sign+" "+cells.mark.word+" "+cells.took, cells.title.fault)
+		cells.title.fault = view.JoinWords("  ", cells.mark.sign+" "+string(cells.state)+" "+cells.took, cells.title.fault)
 		cells.title.faultStyle = cells.mark.style
 	}
 	return cells
@@ -270,7 +272,7 @@ func partCells(l *view.Row) callCells {
 func (t *Calls) print(c callCells) error {
 	mark := c.mark.sign
 	if t.widths[3] > 1 {
-		mark = strings.TrimSpace(mark + " " + c.mark.word)
+		mark = strings.TrimSpace(mark + " " + string(c.state))
 	}
 	return t.write([]term.Cell{
 		{Text: c.number, Style: term.Dim}, {Text: c.offset, Style: term.Dim}, {Text: c.arrow, Style: laneStyles[c.lane]}, {Text: mark, Style: c.mark.style}, {Text: c.took, Style: term.Dim}, {Text: c.parts, Style: term.Dim},
@@ -346,58 +348,24 @@ func standaloneCells(l *view.Row) callCells {
 		c.title.style = term.Dim
 	}
 	if l.Failed {
-		c.mark = callMark{"✗", "", term.BoldRed}
+		c.mark = callMark{"✗", term.BoldRed}
 	}
 	return c
 }
 
-// A callMark shows the state of a call as a sign, a word and a style.
+// A callMark shows the state of a call as a sign, in a style.
 type callMark struct {
-	sign, word string
-	style      term.Style
+	sign  string
+	style term.Style
 }
 
-// markOf returns the mark of a call; live reports whether the recording is live.
-func markOf(c *session.Call, live bool) callMark {
-	switch {
-	case c.Notes&session.NoteChallenged != 0 && c.Status == session.CallError:
-		return callMark{"?", "challenged", term.BoldCyan}
-	case c.Notes&session.NoteNoMessage != 0 && c.Status == session.CallError:
-		return callMark{"✗", "error", term.BoldRed}
-	case c.Notes&session.NoteRefused != 0 && c.Status == session.CallError:
-		return callMark{"✗", "refused", term.BoldRed}
-	case c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled() && c.End != 0:
-		return callMark{"✗", "unanswered", term.BoldRed}
-	case c.Unsubscribed():
-		return callMark{"»", "ended", term.Cyan}
-	case c.TooLate():
-		return callMark{"⊘", "too late", term.Magenta}
-	}
-	switch c.Status {
-	case session.CallDone:
-		if c.Notes&session.NoteCutOff != 0 {
-			return callMark{"✗", "cut off", term.BoldRed}
-		}
-		return callMark{"✓", "done", term.Green}
-	case session.CallError:
-		return callMark{"✗", "error", term.BoldRed}
-	case session.CallToolError:
-		return callMark{"✗", "failed", term.BoldRed}
-	case session.CallCancelled:
-		return callMark{"⊘", "cancelled", term.Magenta}
-	case session.CallCancelledLate:
-		return callMark{"⊘", "too late", term.Magenta}
-	case session.CallInputRequired:
-		return callMark{"?", "needs input", term.BoldCyan}
-	case session.CallWorking:
-		return callMark{"…", "working", term.BoldCyan}
-	case session.CallListening:
-		return callMark{"»", "listening", term.Cyan}
-	}
-	if live {
-		return callMark{"…", "pending", term.BoldCyan}
-	}
-	return callMark{"…", "unanswered", term.BoldRed}
+// marks are the signs and styles of the states of calls.
+var marks = map[session.State]callMark{
+	session.StatePending: {"…", term.BoldCyan}, session.StateNeedsInput: {"?", term.BoldCyan}, session.StateWorking: {"…", term.BoldCyan},
+	session.StateListening: {"»", term.Cyan}, session.StateUnanswered: {"…", term.BoldRed}, session.StateLost: {"✗", term.BoldRed}, session.StateDone: {"✓", term.Green},
+	session.StateFailed: {"✗", term.BoldRed}, session.StateErred: {"✗", term.BoldRed}, session.StateRefused: {"✗", term.BoldRed},
+	session.StateChallenged: {"?", term.BoldCyan}, session.StateCutOff: {"✗", term.BoldRed}, session.StateCancelled: {"⊘", term.Magenta},
+	session.StateTooLate: {"⊘", term.Magenta}, session.StateEnded: {"»", term.Cyan},
 }
 
 // markWidth is the width of the longest word, including the sign.

@@ -170,35 +170,18 @@ func (t *printer) calls(title string, calls []session.StatsCall, several bool, m
 	t.Printf("\n")
 }
 
-// callState returns the state of a call, and its parent.
+// callState returns the state of a call, why there is no response, and its parent.
 func callState(c *session.StatsCall) string {
 	var words []string
-	switch c.Status {
-	case session.CallDone:
-		if c.StreamEnd.By != "" {
-			words = append(words, "too late")
-		}
-	case session.CallPending:
-		words = append(words, "unanswered")
-		switch c.StreamEnd.By {
-		case "":
-		case "client":
-			words = append(words, "the client hung up")
-		default:
-			words = append(words, "the stream ended")
-		}
-	case session.CallError:
-		words = append(words, "error")
-	case session.CallToolError:
-		words = append(words, "isError")
-	case session.CallCancelledLate:
-		words = append(words, "cancelled")
-	case session.CallInputRequired:
-		words = append(words, "needs input")
-	case session.CallWorking:
-		words = append(words, "task running")
+	if c.State != session.StateDone {
+		words = append(words, string(c.State))
+	}
+	switch {
+	case c.Status != session.CallPending || c.StreamEnd.By == "":
+	case c.StreamEnd.By == "client":
+		words = append(words, "the client hung up")
 	default:
-		words = append(words, c.Status.String())
+		words = append(words, "the stream ended")
 	}
 	if c.Parent != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("within #%d", c.Parent.Seq))

@@ -76,12 +76,12 @@ func TestBars(t *testing.T) {
 // TestCallState checks that the state includes why there is no response, if known.
 func TestCallState(t *testing.T) {
 	for want, c := range map[string]session.StatsCall{
-		"":                               {Status: session.CallDone},
-		"too late":                       {Status: session.CallDone, StreamEnd: session.StreamEnd{By: "client"}},
-		"unanswered":                     {Status: session.CallPending},
-		"unanswered, the client hung up": {Status: session.CallPending, StreamEnd: session.StreamEnd{By: "client"}},
-		"unanswered, the stream ended":   {Status: session.CallPending, StreamEnd: session.StreamEnd{By: "server"}},
-		"isError, within #4":             {Status: session.CallToolError, Parent: session.Ref{Seq: 4}},
+		"":                               {State: session.StateDone, Status: session.CallDone},
+		"too late":                       {State: session.StateTooLate, Status: session.CallDone, StreamEnd: session.StreamEnd{By: "client"}},
+		"unanswered":                     {State: session.StateUnanswered},
+		"unanswered, the client hung up": {State: session.StateUnanswered, StreamEnd: session.StreamEnd{By: "client"}},
+		"lost, the stream ended":         {State: session.StateLost, StreamEnd: session.StreamEnd{By: "server"}},
+		"failed, within #4":              {State: session.StateFailed, Status: session.CallToolError, Parent: session.Ref{Seq: 4}},
 	} {
 		if got := callState(&c); got != want {
 			t.Errorf("state %q, want %q", got, want)

@@ -62,8 +62,8 @@ type Part struct {
 	// call has several; Latency is from its last byte to the answer's.
 	Request Ref
 	Latency time.Duration
-	// Status is that of the call after the message, if the call is not over.
-	Status CallStatus
+	// State is that of the call after the message, "" if the call is over.
+	State State
 	// First is the message that a replay repeats, zero for others.
 	First Ref
 	// Unanswered and Cancelled report that a request will get no answer, and that the
@@ -310,18 +310,6 @@ func (c *Call) left() (at time.Duration, ok bool) {
 		return c.StreamEnd.At, true
 	}
 	return 0, false
-}
-
-// TooLate reports whether a response came on an exchange that its client had hung up: see
-// [NoteStreamEnded].
-func (c *Call) TooLate() bool {
-	return c.Status.Settled() && c.Status != CallCancelled && c.Notes&NoteStreamEnded != 0
-}
-
-// Unsubscribed reports whether a call is a subscription that was cancelled, which is how
-// subscriptions end (2026-07-28 basic/patterns/cancellation).
-func (c *Call) Unsubscribed() bool {
-	return c.Method == "subscriptions/listen" && (c.Status == CallCancelled || c.Status == CallCancelledLate || c.TooLate())
 }
 
 // A StreamEnd is how an HTTP exchange ended. By and Error are those of [tap.Event].

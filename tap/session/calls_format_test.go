@@ -136,7 +136,7 @@ func checkCall(t testing.TB, c *session.Call, parts []session.Part, last session
 		t.Errorf("call %v: counts %v, but its parts have %v", c.Ref, c.Counts, counts)
 	}
 	same := func(a, b session.Part) bool {
-		b.Status = a.Status // which only Add returns
+		b.State = a.State // which only Add returns
 		return a == b
 	}
 	if c.Skipped == 0 && !slices.EqualFunc(c.Parts, parts[:n], same) {

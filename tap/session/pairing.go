@@ -126,7 +126,7 @@ func (t *Pairing) addOn(stream uint64, f *tap.Frame, m *jsonrpc.Message) []Part 
 	}
 	for i := range t.parts {
 		if c := t.call(t.parts[i].Call); c != nil {
-			t.parts[i].Status = c.Status
+			t.parts[i].State = c.State(false)
 		}
 	}
 	return t.parts

@@ -93,7 +93,7 @@ func (s *Stats) count(c *Call, end time.Duration) {
 	g.BytesToClient += c.BytesToClient
 	call := StatsCall{
 		Recording: s.recording, Ref: c.Ref, Answer: c.Answer, Parent: c.Parent, Lane: c.Lane,
-		Method: k.Method, Subject: c.Subject, Status: status, At: c.At, Took: took,
+		Method: k.Method, Subject: c.Subject, Status: status, State: c.State(true), At: c.At, Took: took,
 	}
 	if c.Notes&NoteStreamEnded != 0 {
 		call.StreamEnd = c.StreamEnd
@@ -332,6 +332,7 @@ type StatsCall struct {
 	Lane            tap.Lane
 	Method, Subject string
 	Status          CallStatus
+	State           State // as if the recording had ended
 	// At is when it was made, Took how long it took until its answer, or how long
 	// it has waited for one.
 	At, Took time.Duration

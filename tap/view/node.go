@@ -169,7 +169,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.Cancel != (session.Ref{}) {
 		it.Is |= filter.IsCancelled
 	}
-	if c.TooLate() || c.Status == session.CallCancelledLate {
+	if c.TooLate() {
 		it.Is |= filter.IsLate
 	}
 	if c.Notes&session.NoteRefused != 0 || c.Lost() { // no message of it shows it

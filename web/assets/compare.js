@@ -196,7 +196,7 @@ export class Compare {
 
   #call(c, letter) {
     if (!c) return h('span', { class: 'call none', 'data-side': letter }, 'missing');
-    const state = stateWord(c.status);
+    const state = stateWord(c.state);
     const lane = c.lane === 'to_client' ? 2 : 1;
     return h('span', { class: 'call', 'data-side': letter, title: offset(c.at_ns) + ' s' },
       h('span', { class: 'name' }, h('span', { class: 'arrow ' + (lane === 1 ? 'up' : 'down'), 'aria-hidden': 'true' }, arrows[lane]), ' ', h('b', null, c.method), ' ', c.subject), ' ', h('span', { class: 'state ' + state.look }, state.shape + ' ' + state.word, c.took_ns > 0 && ' · ' + duration(c.took_ns)));

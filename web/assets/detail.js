@@ -104,7 +104,7 @@ export class Detail {
       h('h2', null, rows.name[row] || kindOf(rows, row).word, ' ', h('span', { class: 'about' }, rows.detailName(row))));
     const chips = h('div', { class: 'chips' }, h('span', { class: 'state ' + state.look }, state.shape + ' ' + state.word + this.#took(call)), this.#links(row, call));
     const fault = rows.fault.get(row) ?? (call >= 0 ? rows.why.get(call) : '');
-    fill(this.head, title, close, chips, fault && h('p', { class: 'fault' }, fault), this.#remarks(row));
+    fill(this.head, title, close, chips, fault && h('p', { class: 'fault ' + state.look }, fault), this.#remarks(row));
   }
 
   #took(call) {

@@ -37,7 +37,7 @@ export class Foot {
     const open = left > 0 ? [...rows.waiting].filter((i) => openAtEnd(rows, i)).length : 0;
     if (open > 0) parts.push(`◌ ${plural(open, 'call')} open at the end of this part`);
     if (rows.waiting.size > open) {
-      const text = (view.over ? '◌ no response to ' : '◌ waiting for ') + plural(rows.waiting.size - open, 'call');
+      const text = `◌ ${plural(rows.waiting.size - open, 'call')} ${view.over ? 'unanswered' : 'pending'}`;
       parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only those', () => view.filter.set('is:pending'), text));
     }
     const hidden = view.http.draw(view);

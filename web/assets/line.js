@@ -23,7 +23,7 @@ export function make() {
   el.twisty = h('span', { class: 'twisty', 'aria-hidden': 'true' });
   el.arrow = h('span', { class: 'arrow' });
   el.name = h('span', { class: 'name' });
-  el.args = h('span', { class: 'preview' });
+  el.args = h('span', { class: 'preview args' });
   el.result = h('span', { class: 'preview' });
   el.fault = h('span', { class: 'fault' });
   el.method = h('span', { class: 'method' });

@@ -36,8 +36,10 @@ const columns = {
   kid: Int32Array, lastKid: Int32Array, sibling: Int32Array, under: Int32Array, parts: Uint32Array,
 };
 
-/** The states of a call; those up to `listening` are not settled. */
-export const states = ['', 'pending', 'input_required', 'working', 'listening', 'done', 'error', 'tool_error', 'cancelled', 'cancelled_late', 'too_late'];
+/** The states of a call: see session.States. */
+export const states = ['', 'pending', 'needs input', 'working', 'listening', 'unanswered', 'lost', 'done', 'failed', 'error', 'refused', 'challenged', 'cut off', 'cancelled', 'too late', 'ended'];
+const firstSettled = states.indexOf('done');
+const failures = new Set(['failed', 'error', 'refused', 'challenged', 'cut off']);
 
 /** An Interned maps equal texts to the same number. */
 class Interned {
@@ -230,7 +232,7 @@ export class Rows {
 
   /** Whether a call has ended. */
   settled(i) {
-    return this.state[i] > 4;
+    return this.state[i] >= firstSettled;
   }
 
   /** The index in order of an id, or of the next higher one. */
@@ -279,5 +281,5 @@ export class Rows {
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
   /** Whether the call that a row begins failed. */
-  callFailed(i) { return this.state[i] === 6 || this.state[i] === 7; }
+  callFailed(i) { return failures.has(this.stateName(i)); }
 }

@@ -109,7 +109,7 @@ export class Sequence {
     const other = way === 'stderr' || way === 'lifecycle';
     setText(el.label, `#${seqOf(rows.id[i])} ${other ? kind.word : rows.name[i] || kind.word}`);
     const about = rows.fault.get(i) ?? (other ? rows.name[i] : rows.preview[i]);
-    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'no response' ? ` · ${kind.word}` : ''));
+    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'unanswered' ? ` · ${kind.word}` : ''));
   }
 
   /** Draws the bars of the visible rows. */

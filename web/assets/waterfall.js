@@ -24,7 +24,7 @@ export function span(rows, lines, first, last) {
 }
 
 // The states of calls that continue after a response.
-const waits = new Set(['input_required', 'working']);
+const waits = new Set(['needs input', 'working']);
 
 function endOf(rows, i) {
   if (rows.begins(i) && (rows.settled(i) || rows.end[i])) return rows.end[i];

@@ -15,37 +15,25 @@ export const laneClass = { [lanes.lifecycle]: 'lifecycle', [lanes.toServer]: 'up
 
 const plain = (shape, word, look) => ({ shape, word, look });
 
-const stateWords = {
-  pending: plain('◌', 'waiting', 'wait'),
-  input_required: plain('↺', 'needs input', 'wait'),
-  working: plain('◐', 'working', 'wait'),
-  listening: plain('≋', 'listening', 'ok'),
-  done: plain('✓', 'done', 'ok'),
-  error: plain('✕', 'error', 'bad'),
-  tool_error: plain('✕', 'tool error', 'bad'),
-  cancelled: plain('⊘', 'cancelled', 'odd'),
-  cancelled_late: plain('⊘', 'cancelled late', 'odd'),
-  too_late: plain('⊘', 'too late', 'odd'),
+// By the names of session.State.
+const stateShapes = {
+  pending: ['◌', 'wait'], 'needs input': ['↺', 'wait'], working: ['◐', 'wait'], listening: ['≋', 'ok'], unanswered: ['◌', 'bad'],
+  lost: ['✕', 'bad'], done: ['✓', 'ok'], failed: ['✕', 'bad'], error: ['✕', 'bad'], refused: ['✕', 'bad'], challenged: ['?', 'wait'],
+  'cut off': ['✕', 'bad'], cancelled: ['⊘', 'odd'], 'too late': ['⊘', 'odd'], ended: ['≋', 'ok ended'],
 };
 
-/** The word for a state of a call. */
-export const stateWord = (name) => stateWords[name] ?? stateWords.pending;
-
-const unanswered = plain('◌', 'no response', 'bad');
-const unknown = plain('◌', 'unknown', 'dim');
-const unsubscribed = plain('≋', 'ended', 'ok');
+/** A state of a call. */
+export const stateWord = (name) => plain(stateShapes[name]?.[0] ?? '', name, stateShapes[name]?.[1] ?? '');
 
 /** Whether a call is open at the end of a part of a recording: its response may be in frames that the page does not have. */
 export const openAtEnd = (rows, i) => left > 0 && !rows.settled(i) && !rows.end[i];
 
 /** The state of a call; over means that the recording has ended. */
 export function stateOf(rows, i, over) {
-  const s = stateWords[rows.stateName(i)] ?? stateWords.pending;
-  // Subscriptions end by being cancelled.
-  if (['cancelled', 'cancelled late', 'too late'].includes(s.word) && rows.methodName(i) === 'subscriptions/listen') return unsubscribed;
-  if (!over || rows.settled(i) || s === stateWords.listening) return s;
-  if (openAtEnd(rows, i)) return unknown;
-  return s === stateWords.pending ? unanswered : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
+  const s = stateWord(rows.stateName(i) || 'pending');
+  if (!over || rows.settled(i) || s.word === 'listening') return s;
+  if (openAtEnd(rows, i)) return plain('◌', 'unknown', 'dim');
+  return s.word === 'pending' ? stateWord('unanswered') : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
 }
 
 const kindWords = {
@@ -112,6 +100,6 @@ export function kindOf(rows, i) {
   const byRole = roleWords[rows.roleName(i)];
   if (byRole && kind !== 'error') return byRole;
   const k = kindWords[kind] ?? plain('', kind, 'dim');
-  if (rows.failed(i) && k.look !== 'bad') return plain('✕', kind === 'response' ? 'tool error' : k.word, 'bad');
+  if (rows.failed(i) && k.look !== 'bad') return plain('✕', kind === 'response' ? 'failed' : k.word, 'bad');
   return k;
 }

@@ -100,7 +100,7 @@ func TestCalls(t *testing.T) {
 	rows := p.read()
 	for _, want := range []string{
 		`draft_notes {"tag":"v1.4.0"} Sign in to the tracker first. tools/call`,
-		`summarize {"path":"CHANGES.md"} tools/call ◌ no response`,
+		`summarize {"path":"CHANGES.md"} tools/call ◌ unanswered`,
 		`elicitation/create In which language? → accept {"language":"de"} ✓ done`,
 		"ended by SIGTERM",
 	} {
@@ -108,7 +108,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, rows)
 		}
 	}
-	if strings.Contains(strings.ReplaceAll(rows, "no response", ""), "response") {
+	if strings.Contains(strings.ReplaceAll(rows, "unanswered", ""), "response") {
 		t.Errorf("responses are not folded into their calls:\n%s", rows)
 	}
 	// A nested call is below its parent.

@@ -30,8 +30,8 @@ func TestLiveTail(t *testing.T) {
 	}
 	p.wait("/tool_29/.test(document.querySelector('.pad').innerText)")
 	s.ask("never", `{}`)
-	p.wait("/waiting/.test(document.querySelector('.pad').innerText) && /waiting for 1 call/.test(document.querySelector('.foot').innerText)")
-	p.wait("/waiting\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // without an event
+	p.wait("/pending/.test(document.querySelector('.pad').innerText) && /1 call pending/.test(document.querySelector('.foot').innerText)")
+	p.wait("/pending\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad').innerText)") // without an event
 
 	// It stops when scrolled up.
 	eval[bool](p, "document.querySelector('.scroller').scrollTop = 0, true")
@@ -58,7 +58,7 @@ func TestLiveTail(t *testing.T) {
 	p.keys("G")
 
 	s.end()
-	p.wait("!document.querySelector('.status.live') && /no response to 1 call/.test(document.querySelector('.foot').innerText)")
+	p.wait("!document.querySelector('.status.live') && /1 call unanswered/.test(document.querySelector('.foot').innerText)")
 	if rows := p.text(".pad > .row"); !strings.Contains(rows, "exit") {
 		t.Errorf("no exit:\n%s", rows)
 	}

@@ -108,13 +108,13 @@ func TestSavedPartOpenCalls(t *testing.T) {
 	}
 	p := newTab(t, "file://"+file, 1280, 800, false)
 	rows := p.read()
-	if strings.Count(rows, "◌ unknown") != 2 || strings.Contains(rows, "no response") || strings.Contains(rows, ">") {
+	if strings.Count(rows, "◌ unknown") != 2 || strings.Contains(rows, "unanswered") || strings.Contains(rows, ">") {
 		t.Errorf("rows\n%s", rows)
 	}
 	if n := eval[int](p, "document.querySelectorAll('.pad > .row.bad').length"); n != 0 {
 		t.Errorf("%d rows are marked as bad", n)
 	}
-	if got := p.text(".foot"); !strings.Contains(got, "2 calls open at the end of this part") || strings.Contains(got, "no response") {
+	if got := p.text(".foot"); !strings.Contains(got, "2 calls open at the end of this part") || strings.Contains(got, "unanswered") {
 		t.Errorf("foot: %s", got)
 	}
 	p.keys("gj")

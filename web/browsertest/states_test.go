@@ -35,13 +35,13 @@ func TestCutAndGaps(t *testing.T) {
 	if got := p.text(".banners"); !strings.Contains(got, "Cut off.") || !strings.Contains(got, "5 frames crossed unrecorded: #16–20") {
 		t.Errorf("banners: %s", got)
 	}
-	if got := p.text(".foot"); !strings.Contains(got, "no response to 2 calls") {
+	if got := p.text(".foot"); !strings.Contains(got, "2 calls unanswered") {
 		t.Errorf("foot: %s", got)
 	}
 	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 response without a request") {
 		t.Errorf("foot: %s", got)
 	}
-	if rows := p.text(".pad > .row"); !strings.Contains(rows, "no response > 3.12 s") {
+	if rows := p.text(".pad > .row"); !strings.Contains(rows, "unanswered > 3.12 s") {
 		t.Errorf("no waiting time of the unanswered call:\n%s", rows)
 	}
 	p.keys("eee")
@@ -297,7 +297,7 @@ func TestUnfinished(t *testing.T) {
 	failing := strings.TrimSpace(run(t, dir, "import", file))
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/"+waiting), 1280, 800, false)
-	if rows := p.read(); !strings.Contains(rows, "needs input > 5.00 s") || !strings.Contains(rows, "no response > 3.00 s") {
+	if rows := p.read(); !strings.Contains(rows, "needs input > 5.00 s") || !strings.Contains(rows, "unanswered > 3.00 s") {
 		t.Errorf("the calls that wait:\n%s", rows)
 	}
 	p = newTab(t, at(t, base, "/r/"+failing), 1280, 800, false)
