@@ -215,6 +215,8 @@ func (g *gatherer) updateEarlier(r *row, p *session.Part) {
 func stateAfter(p *session.Part) session.State {
 	switch {
 	case p.Call == session.Ref{}, p.Late:
+	case p.Role == session.RoleCancel && p.State != session.StateEnded:
+		return session.StateCancelled // also of a task, which ends with the response to tasks/cancel
 	case p.Role == session.RoleCancel, p.Role == session.RoleRetry && p.Method != "tasks/get" && p.Method != "tasks/result",
 		p.State == session.StateNeedsInput, p.State == session.StateWorking, p.Method == "notifications/subscriptions/acknowledged":
 		return p.State
