@@ -75,7 +75,7 @@ func (r *Report) clause(c Class, n uint64) string {
 			continue
 		}
 		call, what := d.clause()
-		k := slices.IndexFunc(named, func(p clausePart) bool { return p.call == call && call != "" })
+		k := slices.IndexFunc(named, func(p clausePart) bool { return p.call == call && (call != "" || p.whats[0] == what) })
 		switch {
 		case k >= 0 && slices.Contains(named[k].whats, what):
 		case k >= 0 && len(named[k].whats) < maxInClause:

@@ -43,9 +43,11 @@ func sections(r *diff.Report) (all []section) {
 	return all
 }
 
-// wide reports whether there is only one row, with a value on one side only.
+// wide reports whether all rows have a value on one side only, and that on the same.
 func wide(rows []jsontree.Row) bool {
-	return len(rows) == 1 && (rows[0].Old == nil) != (rows[0].New == nil)
+	return !slices.ContainsFunc(rows, func(r jsontree.Row) bool {
+		return (r.Old == nil) == (r.New == nil) || (r.Old == nil) != (rows[0].Old == nil)
+	})
 }
 
 // A shownLine holds the pieces of a line on one side. If Marked is set, the pieces that differ

@@ -67,8 +67,8 @@ func (m *markdown) class(r *diff.Report, c diff.Class) {
 		return
 	}
 	m.printf("\n### %s (%d)\n\n", titles[c], r.Counts[c])
-	for i := range r.Differences {
-		if d := &r.Differences[i]; d.Class == c {
+	for _, call := range ByCall(r, c) {
+		for _, d := range call.Differences {
 			m.difference(d)
 		}
 	}

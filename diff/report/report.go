@@ -107,20 +107,62 @@ type CallPart struct {
 	Differences   []*diff.Difference
 }
 
-// ByCall returns the reported differences of a class by call.
+// ByCall returns the reported differences of a class by call. Consecutive notifications of
+// the same method that only one side has are folded into one difference, with the first
+// [maxFolded] as its rows.
 func ByCall(r *diff.Report, c diff.Class) (all []CallPart) {
+	var last *diff.Difference
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		if d.Class != c {
 			continue
 		}
+		if last != nil && folds(last, d) {
+			part := &all[len(all)-1]
+			last = fold(last, d)
+			part.Differences[len(part.Differences)-1] = last
+			continue
+		}
 		if call, n := CallOf(d), Numbers(d); len(all) == 0 || all[len(all)-1].Call != call || all[len(all)-1].Numbers != n {
 			all = append(all, CallPart{Call: call, Numbers: n})
 		}
-		last := &all[len(all)-1]
-		last.Differences = append(last.Differences, d)
+		part := &all[len(all)-1]
+		part.Differences = append(part.Differences, d)
+		last = d
 	}
 	return all
+}
+
+// maxFolded is the number of folded notifications that are shown.
+const maxFolded = 3
+
+// folds reports whether two differences are notifications of the same method that the same side
+// lacks, in the same call or in the session as a whole.
+func folds(a, b *diff.Difference) bool {
+	return a.In == diff.InNotification && b.In == a.In && a.Message == b.Message && (a.Kind == diff.Removed || a.Kind == diff.Added) && b.Kind == a.Kind &&
+		a.What == b.What && a.Reason == b.Reason && a.By == b.By && a.Path == b.Path && len(a.Also)+len(b.Also) == 0 &&
+		CallOf(a) == CallOf(b) && a.CallA == b.CallA && a.CallB == b.CallB
+}
+
+// fold returns a difference with another one added.
+func fold(a, b *diff.Difference) *diff.Difference {
+	row := func(d *diff.Difference) jsontree.Row {
+		piece := []jsontree.Piece{{Text: d.Old + d.New, Differs: true}}
+		if d.Kind == diff.Removed {
+			return jsontree.Row{A: 1, Old: piece}
+		}
+		return jsontree.Row{B: 1, New: piece}
+	}
+	both := *a
+	if both.Times += b.Times; len(a.Rows) == 0 {
+		both.Rows = []jsontree.Row{row(a)}
+	}
+	if len(both.Rows) < maxFolded {
+		both.Rows = append(both.Rows, row(b))
+	} else {
+		both.MoreRows++
+	}
+	return &both
 }
 
 // Location returns the escaped place of a difference in its call: the path, preceded by the

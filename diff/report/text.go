@@ -124,7 +124,7 @@ func (t *diffText) difference(d *diff.Difference) {
 	}
 	switch {
 	case d.Class == diff.Expected:
-	case t.Width >= sideBySideWidth && (len(d.Rows) > 0 || d.Old != "" && d.New != "" && d.Kind != diff.Moved):
+	case t.Width >= sideBySideWidth && d.Old != "" && d.New != "" && d.Kind != diff.Moved:
 		t.sideBySide(d)
 	default:
 		t.below(d)
