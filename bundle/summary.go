@@ -121,6 +121,9 @@ func (s *summary) add(f *tap.Frame) {
 			s.broken = append(s.broken, r.Event)
 		}
 	}
+	for _, c := range r.CutOff {
+		s.stats.CutOff(c)
+	}
 	for _, c := range r.Ended {
 		s.stats.Add(c)
 		s.addCall(c)

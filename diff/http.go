@@ -68,6 +68,9 @@ func (s *Session) event(entry *session.Entry) {
 			u.http, u.media = e.Status, mediaType(e.Header)
 		}
 	case tap.EventEnd:
+		for _, c := range entry.CutOff {
+			s.cut(c)
+		}
 		s.over(f, s.exchange(f.Exchange), entry.Status())
 		delete(s.exchanges, f.Exchange)
 	}
@@ -235,8 +238,10 @@ func (u *call) ending() string {
 		return "refused with HTTP " + strconv.Itoa(u.http)
 	case u.hungUp || u.cancel != nil:
 		return "cancelled"
-	case u.brokenOff:
+	case u.cutOff:
 		return "cut off"
+	case u.brokenOff:
+		return "lost"
 	}
 	return ""
 }

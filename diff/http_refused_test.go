@@ -13,7 +13,7 @@ import (
 )
 
 // exchanged writes a session over HTTP, one exchange per line: what the client sends and the
-// outcome, which is a status with or without a body, "broken" or "left".
+// outcome, which is a status with or without a body, which may be "cut" off, "broken" or "left".
 //
 //	POST {…} 200 {…}
 //	GET 405
@@ -42,6 +42,9 @@ func exchanged(t *testing.T, rev string, lines ...string) []tap.Frame {
 			if len(words) > 1 {
 				c.frame(c.last, tap.ToClient, tap.FormBody, []byte(words[1]))
 			}
+			if len(words) > 2 {
+				end.Error = "the server hung up within the response"
+			}
 		case words[0] == "left":
 			c.event(c.last, tap.Event{Name: tap.EventResponse, Status: 200})
 			end.By = "client"
@@ -69,9 +72,11 @@ func TestRefusedOverHTTP(t *testing.T) {
 		{"refused with another status", call + "401", call + "403", "behaviour changed response $.http.status | the HTTP status is 403 instead of 401", "behaviour changed response $.http.status | the HTTP status is 401 instead of 403"},
 		{"refused with the same", call + "401", call + "401", "", ""},
 		{"an error before and no body now", call + fails, call + "404", "behaviour removed response $.error | different failure: refused with HTTP 404", "behaviour added response $.error | has a response"},
-		{"broken off", modern + complete, modern + "broken", "breaking removed response $.result | cut off", "behaviour added response $.result | has a response"},
-		{"broken off with both", modern + "broken", modern + "broken", "", ""},
-		{"refused instead of cut off", modern + "broken", modern + "500", "behaviour changed response $.http.status | refused with HTTP 500 instead of cut off", "behaviour changed response $.http.status | cut off instead of refused with HTTP 500"},
+		{"lost", modern + complete, modern + "broken", "breaking removed response $.result | lost", "behaviour added response $.result | has a response"},
+		{"cut off", call + works, call + works + " cut", "breaking removed response $.result | cut off", "behaviour added response $.result | has a response"},
+		{"cut off on both", call + works + " cut", call + works + " cut", "", ""},
+		{"lost on both", modern + "broken", modern + "broken", "", ""},
+		{"refused instead of lost", modern + "broken", modern + "500", "behaviour changed response $.http.status | refused with HTTP 500 instead of lost", "behaviour changed response $.http.status | lost instead of refused with HTTP 500"},
 		{"the client left", modern + complete, modern + "left", "behaviour removed response $.result | cancelled without a response; behaviour added call | now cancelled", "behaviour added response $.result | has a response; behaviour removed call | no longer cancelled"},
 		{"no longer a stream", "GET 200", "GET 405", "behaviour added session $.http.status | the GET of a stream is refused with HTTP 405", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 405"},
 		{"a stream for those who have a token", "GET 200", "GET 401", "breaking added session $.http.status | the GET of a stream is refused with HTTP 401", "behaviour removed session $.http.status | the GET of a stream is no longer refused with HTTP 401"},

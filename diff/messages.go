@@ -320,6 +320,9 @@ func (s *Session) settle(c *session.Call) {
 		s.open--
 	}
 	u.status, u.state = c.Status, c.State(true)
+	if c.Notes&session.NoteCutOff != 0 {
+		s.cut(c)
+	}
 	u.probe = c.Notes&session.NoteProbe != 0
 	u.stateLost = c.Notes&session.NoteStateLost != 0
 	u.refused, u.hungUp, u.brokenOff = c.Notes&session.NoteRefused != 0, c.Notes&session.NoteHungUp != 0, c.Notes&session.NoteStreamEnded != 0 && !c.Status.Settled()

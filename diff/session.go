@@ -96,6 +96,13 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 // the last frame of the session.
 func (s *Session) Over(c *session.Call) { s.settle(c) }
 
+// cut removes the response of a call, which was cut off: see [session.Entry.CutOff].
+func (s *Session) cut(c *session.Call) {
+	if u := s.byRef[c.Ref]; u != nil {
+		u.answer, u.cutOff, u.state = payload{}, true, c.State(true)
+	}
+}
+
 // End must be called after the last frame.
 func (s *Session) End() {
 	if s.byRef != nil {
@@ -366,6 +373,7 @@ type call struct {
 	stateLost       bool // a retry does not have the requestState of the result
 	hungUp          bool // the client closed its stream
 	brokenOff       bool // its exchange ended for another reason
+	cutOff          bool // within its response
 	embedded        bool // the request is embedded in another message
 	guess           bool // its parent is only the most likely of several
 	alone           bool // no other call was open

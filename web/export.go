@@ -197,6 +197,9 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		for _, c := range e.Ended {
 			stats.Add(c)
 		}
+		for _, c := range e.CutOff {
+			stats.CutOff(c)
+		}
 		s.flush(g, maxRows)
 		s.addFrame(&rec, &f)
 	}

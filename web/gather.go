@@ -93,6 +93,9 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	for _, c := range r.Ended {
 		g.end(c)
 	}
+	for _, c := range r.CutOff {
+		g.update(c.Ref, update{ID: idOf(c.Ref), State: c.State(false), Error: brief(r.Event.Error)})
+	}
 	for _, ref := range r.HungUp {
 		g.update(ref, update{ID: idOf(ref), End: int64(f.At)})
 	}

@@ -428,7 +428,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.Responses[p.Request.Index] = p
 				pending--
-				body = body || view.MayBeCut(&f) && f.Exchange == exchange
+				body = body || session.MayBeCut(&f) && f.Exchange == exchange
 			}
 		}
 		if next.Event.Name == tap.EventExit && pending > 0 {
@@ -439,7 +439,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 		}
 		unknown := exchange != 0 && one.Row.Session == 0
 		if over := f.Exchange == exchange && next.Event.Name == tap.EventEnd; pending <= 0 && (!unknown && !body || over) {
-			if body && over && view.CutsOff(&next.Event) {
+			if body && over && session.CutsOff(&next.Event) {
 				one.cut = next.Event.Error
 			}
 			return nil

@@ -361,8 +361,8 @@ const (
 	// call has the note if it was cancelled after that, or if the answer came on an exchange that
 	// its client had hung up.
 	NoteStreamEnded
-	// NoteCutOff: the HTTP body or event with the response was cut off after complete JSON. Only
-	// package view sets it, since the call has ended by then.
+	// NoteCutOff: the HTTP body or event with the response was cut off after complete JSON. It is
+	// set by the end of the exchange, when the call has ended: see [Entry.CutOff].
 	NoteCutOff
 	// NoteNoMessage: it was answered with status 200 and a body that is empty or carries no
 	// message, which ErrorText describes. It has NoteRefused, too.

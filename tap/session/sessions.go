@@ -242,6 +242,8 @@ type Exchange struct {
 	// only on it: no client can resume the stream, as no event had an id.
 	Final bool
 	coded bool // the body may not be decoded
+	// answers are the calls that its last frame to the client answered: see [MayBeCut].
+	answers []*Call
 }
 
 // awaitsBody reports whether the response to a request must be the body.

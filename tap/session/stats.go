@@ -80,13 +80,32 @@ func (s *Stats) Finish(open []*Call, end time.Duration) {
 	s.handshake, s.useful = moment{}, moment{}
 }
 
-// count counts a call, whose state after end is not known.
-func (s *Stats) count(c *Call, end time.Duration) {
-	status, took, answered := outcome(c, max(c.Until(end)-c.At, 0))
+// CutOff counts a call that was added as a failure: see [Entry.CutOff].
+func (s *Stats) CutOff(c *Call) {
+	if c.Status == CallDone {
+		g := s.group(keyOf(c))
+		g.Statuses[CallDone]--
+		g.Statuses[CallError]++
+	}
+	for i := range s.slowest.calls {
+		if call := &s.slowest.calls[i]; call.Ref == c.Ref {
+			call.State = c.State(true)
+		}
+	}
+}
+
+func keyOf(c *Call) StatsKey {
 	k := StatsKey{Lane: c.Lane, Nested: c.Parent != (Ref{}), Method: jsonrpc.Bound(c.Method)}
 	if isNamed(c.Method) {
 		k.Name = c.Subject
 	}
+	return k
+}
+
+// count counts a call, whose state after end is not known.
+func (s *Stats) count(c *Call, end time.Duration) {
+	status, took, answered := outcome(c, max(c.Until(end)-c.At, 0))
+	k := keyOf(c)
 	g := s.group(k)
 	g.Statuses[status]++
 	g.BytesToServer += c.BytesToServer
@@ -116,6 +135,9 @@ func (s *Stats) count(c *Call, end time.Duration) {
 // outcome reports how a call counts, how long that took, and whether there was an
 // answer.
 func outcome(c *Call, took time.Duration) (CallStatus, time.Duration, bool) {
+	if c.Status == CallDone && c.Notes&NoteCutOff != 0 {
+		return CallError, took, true
+	}
 	if c.Method == "subscriptions/listen" {
 		for i := range c.Parts {
 			if p := &c.Parts[i]; p.Method == "notifications/subscriptions/acknowledged" {
@@ -212,8 +234,12 @@ func NewMeter(s *Stats, session int) *Meter { return &Meter{stats: s, session: s
 
 // Add adds the next frame.
 func (m *Meter) Add(f *tap.Frame) {
-	for _, c := range m.selected(m.tracker.Add(f).Ended) {
+	e := m.tracker.Add(f)
+	for _, c := range m.selected(e.Ended) {
 		m.stats.Add(c)
+	}
+	for _, c := range m.selected(e.CutOff) {
+		m.stats.CutOff(c)
 	}
 }
 

@@ -31,9 +31,11 @@ type Entry struct {
 	Parts []Part
 	// Ended are the calls that are over with this frame, in the order in which they
 	// ended, including those of sessions that are no longer kept. The calls themselves
-	// no longer change. Messages after the end of a call still name it as long as its
+	// no longer change, except as CutOff. Messages after the end of a call still name it as long as its
 	// id or word is remembered (see [MaxPast]).
 	Ended []*Call
+	// CutOff are calls that ended before and now have [NoteCutOff].
+	CutOff []*Call
 	// HungUp are the calls that wait for a response although their client has hung up with
 	// this frame: see [tap.EventHangUp]. Cancelled calls are in Ended instead.
 	HungUp []Ref
@@ -228,6 +230,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	case f.Lane == tap.Lifecycle:
 		pairing.addEvent(f, &e.Event, e.Exchange)
 		e.Refuses = pairing.refuses
+		e.cutOff(pairing)
 		e.Ended = append(e.Ended, pairing.Ended()...)
 		e.HungUp = append(e.HungUp, pairing.hungUp...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) && !e.closes(pairing.due) || e.Loses() ||
@@ -236,6 +239,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.replay()
 	default:
 		e.Parts = append(e.Parts, pairing.addOn(t.Sessions.stream(f.Exchange), f, e.traffic())...)
+		t.answered(e, pairing)
 		if refusal := t.Sessions.refusal(f); refusal != nil {
 			pairing.refusedEarly(f.Exchange, refusal)
 		}

@@ -54,8 +54,6 @@ type Node struct {
 	response jsonrpc.Kind
 	result   string // a preview of the latest response
 	http     string // its Row.HTTP
-	body     uint64 // the exchange whose end may cut off the response, 0 for none
-	message  uint64 // the frame of the WebSocket message that is the response, 0 for none
 }
 
 // Title returns the title of the call, or of the row outside calls.
@@ -172,7 +170,7 @@ func (n *Node) Item(end time.Duration) filter.Item {
 	if c.TooLate() {
 		it.Is |= filter.IsLate
 	}
-	if c.Notes&session.NoteRefused != 0 || c.Lost() { // no message of it shows it
+	if c.Notes&(session.NoteRefused|session.NoteCutOff) != 0 || c.Lost() { // no message of it shows it
 		it.Is |= filter.IsError
 	}
 	if c.Notes&session.NoteNoMessage != 0 {

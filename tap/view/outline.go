@@ -1,9 +1,7 @@
 package view
 
 import (
-	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
@@ -45,13 +43,12 @@ type Outline struct {
 	head    int
 	ready   int // number of nodes in the queue that are ready
 	overdue map[*Node]struct{}
-	last    map[uint64]uint64 // by exchange, the last WebSocket message to the client
 	out     []*Node
 }
 
 // NewOutline makes an Outline.
 func NewOutline() *Outline {
-	return &Outline{window: DefaultWindow, linger: linger, nodes: map[session.Ref]*Node{}, overdue: map[*Node]struct{}{}, last: map[uint64]uint64{}}
+	return &Outline{window: DefaultWindow, linger: linger, nodes: map[session.Ref]*Node{}, overdue: map[*Node]struct{}{}}
 }
 
 // Live makes the Outline return nodes as soon as they are ready, in any order.
@@ -74,9 +71,6 @@ func (o *Outline) Open(call *session.Call) *Node {
 func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
 	o.out = o.out[:0]
-	if r.Frame.Lane == tap.ToClient && isSocket(r.Frame.Form) {
-		o.last[r.Frame.Exchange] = r.Frame.Seq
-	}
 	if len(r.Parts) == 0 {
 		if (o.Stderr || r.Frame.Lane != tap.Stderr) && notable(r) && o.keeps(r, -1) {
 			o.push(&Node{Row: NewRow(r).keep()})
@@ -93,18 +87,6 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 			}
 		}
 	}
-	if r.Event.Name == tap.EventEnd {
-		x := r.Frame.Exchange
-		body, last := CutsOff(&r.Event), strings.Contains(r.Event.Error, tap.EndWithinMessage)
-		for _, n := range o.nodes {
-			if n.Call != nil && (body && n.body == x || last && n.message != 0 && n.message == o.last[x]) {
-				c := *n.Call
-				c.Notes |= session.NoteCutOff
-				n.Call = &c
-			}
-		}
-		delete(o.last, x)
-	}
 	for _, c := range r.Ended {
 		if n := o.nodes[c.Ref]; n != nil {
 			n.Call = c
@@ -115,21 +97,6 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	o.advance()
 	return o.out
 }
-
-// MayBeCut reports whether a frame with a response is complete for its client only if the exchange
-// does not end within it: it is a body, or an event without its blank line.
-func MayBeCut(f *tap.Frame) bool {
-	end := f.Raw[len(bytes.TrimRight(f.Raw, "\r\n")):]
-	lines := len(bytes.ReplaceAll(end, []byte("\r\n"), []byte("\n")))
-	return f.Form == tap.FormBody || f.Form == tap.FormEvent && lines < 2
-}
-
-// CutsOff reports whether an event is the end of an exchange whose response was cut off.
-func CutsOff(e *tap.Event) bool {
-	return e.Name == tap.EventEnd && e.By != "client" && (strings.Contains(e.Error, " within the response") || strings.Contains(e.Error, tap.EndWithinEvent))
-}
-
-func isSocket(f tap.Form) bool { return f == tap.FormText || f == tap.FormBinary }
 
 // notable reports whether a frame without a message is shown among calls. Events of the run
 // are, but not connections, bodies that are not messages, and events that a call shows.
@@ -192,13 +159,6 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.response, n.result, n.http = p.Kind, l.Preview, l.HTTP
-		n.body, n.message = 0, 0
-		switch {
-		case MayBeCut(r.Frame):
-			n.body = r.Frame.Exchange
-		case isSocket(r.Frame.Form):
-			n.message = r.Frame.Seq
-		}
 	}
 }
 
