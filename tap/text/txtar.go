@@ -193,6 +193,9 @@ type txtarReader struct {
 	order order
 	shift uint64 // how much numbers are lowered by
 	gap   int    // the first gap that is not before the frame
+	// unnumbered reports that the frame has no number, inserted counts those frames.
+	unnumbered bool
+	inserted   uint64
 }
 
 // newTxtarReader reads the comment, which begins at the given line of the text. The error
@@ -307,11 +310,17 @@ func (t *txtarReader) Next() (tap.Frame, error) {
 }
 
 // number gives a frame its number. If numbers outside a gap are missing, frames were
-// removed by hand: those after them move up.
+// removed by hand: those after them move up. Those after a frame without a number move down.
 func (t *txtarReader) number(f *tap.Frame) error {
 	before := t.order.seq
 	if err := t.order.check(f); err != nil {
 		return err
+	}
+	if t.unnumbered {
+		t.order.seq = before
+		t.inserted++
+		f.Seq = before - t.shift + t.inserted
+		return nil
 	}
 	missing := f.Seq - before - 1
 	for ; t.gap < len(t.head.Gaps); t.gap++ {
@@ -324,7 +333,7 @@ func (t *txtarReader) number(f *tap.Frame) error {
 		}
 	}
 	t.shift += missing
-	f.Seq -= t.shift
+	f.Seq += t.inserted - t.shift
 	return nil
 }
 
@@ -332,7 +341,8 @@ func (t *txtarReader) number(f *tap.Frame) error {
 func (t *txtarReader) name(name string) (f tap.Frame, words []string, err error) {
 	f.Seq, f.At = t.order.seq+1, t.order.at
 	all := strings.Fields(name)
-	if n, err := strconv.ParseUint(all[0], 10, 64); err == nil {
+	n, err := strconv.ParseUint(all[0], 10, 64)
+	if t.unnumbered = err != nil; !t.unnumbered {
 		f.Seq, all = n, all[1:]
 	}
 	if len(all) == 0 {
