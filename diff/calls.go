@@ -448,8 +448,11 @@ func sharedNotes(as, bs []note, lane tap.Lane) (all []ordered) {
 	return all
 }
 
-// certain reports whether the parent of a nested call is certain.
-func (u *call) certain() bool { return !u.guess || u.alone }
+// certain reports whether the parent of a nested call is certain. A server asks for roots, and
+// pings, also when it has no call.
+func (u *call) certain() bool {
+	return !u.guess || u.alone && u.method != "roots/list" && u.method != "ping" && u.exchange == u.parent.exchange
+}
 
 // misplaced describes, by role, the notes that are out of place.
 var misplaced = map[session.Role]string{
