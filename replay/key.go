@@ -116,7 +116,7 @@ func (k *keyer) params(m *jsonrpc.Message) jsontree.Value {
 // remove removes from params what is not part of the key: ignored members, members that
 // differ between runs, and a _meta that is empty without them.
 func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
-	names := []string{"_meta", "task", "id"}
+	names := []string{"_meta", "task", "id", "mode"}
 	if k.ignore != nil {
 		names = nil
 	}
@@ -132,6 +132,8 @@ func (k *keyer) remove(params jsontree.Value, m *jsonrpc.Message) {
 			return true
 		case len(at) == 1 && at[0].Name == "id":
 			return m.Method == "cancel" // of the 002 dialect: the client's own id
+		case len(at) == 1 && at[0].Name == "mode":
+			return m.Method == "elicitation/create" && left.Text() == "form" // the default
 		case len(at) == 1:
 			return at[0].Name == "_meta" && isEmpty(left)
 		case len(at) == 2 && at[0].Name == "_meta":

@@ -37,6 +37,9 @@ func TestKeys(t *testing.T) {
 		{"a task or none", `{"method":"a","id":1,"params":{"task":{"ttl":1}}}`, `{"method":"a","id":1}`, false},
 		{"states", `{"method":"a","id":1,"params":{"requestState":"1"}}`, `{"method":"a","id":1,"params":{"requestState":"2"}}`, false},
 		{"the handshake", `{"method":"initialize","id":1,"params":{"protocolVersion":"1","clientInfo":{"name":"x"}}}`, `{"method":"initialize","id":1,"params":{}}`, true},
+		{"the default mode of an elicitation", `{"method":"elicitation/create","id":1,"params":{"message":"?","mode":"form"}}`, `{"method":"elicitation/create","id":1,"params":{"message":"?"}}`, true},
+		{"modes of elicitations", `{"method":"elicitation/create","id":1,"params":{"message":"?","mode":"url"}}`, `{"method":"elicitation/create","id":1,"params":{"message":"?"}}`, false},
+		{"other modes", `{"method":"a","id":1,"params":{"mode":"form"}}`, `{"method":"a","id":1,"params":{}}`, false},
 		{"what the 002 dialect cancels", `{"method":"cancel","params":{"id":1}}`, `{"method":"cancel","params":{"id":2}}`, true},
 	} {
 		var k keyer
