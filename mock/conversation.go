@@ -217,7 +217,7 @@ func (c *conversation) put(out replay.Output) {
 	}
 	// If the client has no event id with which to resume a played stream, what the recorded
 	// client got when it resumed the stream is sent on the same stream.
-	if out.Last && (!x.played || out.Abort || x.resumable || !c.play.Continue(x.id)) {
+	if out.Last && (!x.played || out.Abort || x.resumable && !out.Left || !c.play.Continue(x.id)) {
 		x.over, x.broken = true, out.Abort
 	}
 	x.signal()

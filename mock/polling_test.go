@@ -11,11 +11,11 @@ import (
 )
 
 // A scripted is a hand-written exchange: the request, the events of the response, and whether the
-// server ended it.
+// server or the client ended it.
 type scripted struct {
-	ask, last string
-	events    []string
-	stays     bool
+	ask, last   string
+	events      []string
+	stays, left bool
 }
 
 // exchanges returns an HTTP recording of them, which begins with an initialize.
@@ -46,7 +46,10 @@ func exchanges(all ...scripted) (frames []tap.Frame) {
 		for _, e := range x.events {
 			add(tap.ToClient, tap.FormEvent, e)
 		}
-		if !x.stays {
+		switch {
+		case x.left:
+			add(tap.Lifecycle, 0, `{"event":"end","by":"client","error":"the client hung up within the response"}`)
+		case !x.stays:
 			add(tap.Lifecycle, 0, `{"event":"end","by":"server"}`)
 		}
 	}
@@ -144,5 +147,23 @@ func TestServerPollsStandingStreams(t *testing.T) {
 	c.get("standing again", "g_1")
 	if got := strings.Join(c.ids["standing"], " "); got != "g_0 g_1" {
 		t.Errorf("ids %s", got)
+	}
+}
+
+// A client that stays gets on one stream what the recorded client got on two, because it had lost
+// the first one and resumed it.
+func TestServerForClientThatStays(t *testing.T) {
+	rec := loaded(t, exchanges(
+		scripted{ask: slow, left: true, events: []string{"id: a_0\ndata: \n\n", eventOf("a_1", fmt.Sprintf(slowness, 1))}},
+		scripted{last: "a_1", events: []string{eventOf("a_2", fmt.Sprintf(slowness, 2)), eventOf("a_3", slowDone)}},
+	), replay.Options{Pace: replay.Instant})
+	_, url := served(t, rec, ServerOptions{})
+	id := begun(t, url, "/mcp")
+	for name, token := range map[string]string{"with a token": `"_meta":{"progressToken":"p"}`, "without": `"_meta":{}`} {
+		_, body := ask(t, url, testRequest{"POST", "/mcp", []string{id, current}, strings.Replace(slow, `"_meta":{"progressToken":"p"}`, token, 1)})
+		if !strings.Contains(body, slowDone) {
+			t.Errorf("%s: %s", name, body)
+		}
+		id = begun(t, url, "/mcp")
 	}
 }

@@ -95,13 +95,17 @@ func (s *Session) over(r *reply) {
 	}
 	s.remove(r)
 	r.state, r.step = replyOver, 0
-	if t := s.returnOf(r); t != 0 && s.streams.hasDuplex {
+	t := s.returnOf(r)
+	if t != 0 && s.streams.hasDuplex {
 		s.returns = append(s.returns, t)
 	} else if !r.hangs && !r.answered && !r.carries { // otherwise the answer may come on another stream
 		s.forgo(r)
 	}
 	if r.carries && !r.closed && s.streams.played[r.stream] {
-		s.outbox = append(s.outbox, Output{Stream: r.stream, Response: r.head, Last: true})
+		if t != 0 {
+			delete(s.streams.played, r.stream)
+		}
+		s.outbox = append(s.outbox, Output{Stream: r.stream, Response: r.head, Last: true, Left: t != 0})
 	}
 }
 
@@ -174,10 +178,11 @@ func (s *Session) advance(r *reply) {
 func (s *Session) responds(r *reply) bool { return r.carries && (r.shell || !s.streams.hasDuplex) }
 
 // stays reports whether a response without a recorded end stays open: it is an event stream
-// that has not carried an answer.
+// that has not carried an answer. A stream that the recorded client left and then resumed for the
+// answer does not stay: see [Output.Left].
 func (s *Session) stays(r *reply) bool {
 	t := &s.script.triggers[r.trigger]
-	return (t.response == nil || t.response.Events) && (t.kind == triggerBare || t.kind == triggerRequest && !r.answered)
+	return (t.response == nil || t.response.Events) && (t.kind == triggerBare || t.kind == triggerRequest && !r.answered && s.returnOf(r) == 0)
 }
 
 // owes reports whether the client may be waiting for the next step of a reply. On a

@@ -42,6 +42,9 @@ type Output struct {
 	// Last reports that nothing more is written to the stream of a client message, Abort that
 	// the stream is cut off.
 	Last, Abort bool
+	// Left reports, with Last, that the recorded client left the stream and resumed it. For a
+	// client that stays, [Session.Continue] plays the rest on the same stream.
+	Left bool
 	// Leave reports that the server ends the session.
 	Leave bool
 	// Status is the HTTP status with which the client's message is refused, 0 for none.
