@@ -42,6 +42,7 @@ type keyed struct {
 	token               []byte // _meta.progressToken, nil for none
 	modern              bool   // the message names its own protocol version
 	version             string
+	level               string // _meta's logLevel
 }
 
 // A keyer computes keys.
@@ -65,6 +66,7 @@ func (k *keyer) key(m *jsonrpc.Message) (x keyed) {
 	meta := params.Get("_meta")
 	version := meta.Get(jsonrpc.MetaPrefix + "protocolVersion")
 	x.token, x.modern, x.version = meta.Get("progressToken").Raw(), version.Exists(), version.Text()
+	x.level = meta.Get(jsonrpc.MetaPrefix + "logLevel").Text()
 	x.chained = params.Get("inputResponses").Exists() || params.Get("requestState").Exists()
 	kind, era := byte('k'), Key(0)
 	x.kind, x.method = m.Kind, m.Method

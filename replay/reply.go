@@ -44,13 +44,14 @@ type reply struct {
 	head    *Response // the response head to be written with the next step, nil for none
 	state   replyState
 
-	hangs    bool // its steps are those that hang off the trigger
-	carries  bool // its steps are those of an exchange, on a stream of their own
-	closed   bool // that stream has ended
-	alone    bool // only the steps of its own call are played
-	shell    bool // only the steps that are not messages are played
-	modern   bool // the request is of the stateless era
-	answered bool // its answer has been written
+	hangs    bool   // its steps are those that hang off the trigger
+	carries  bool   // its steps are those of an exchange, on a stream of their own
+	closed   bool   // that stream has ended
+	alone    bool   // only the steps of its own call are played
+	shell    bool   // only the steps that are not messages are played
+	modern   bool   // the request is of the stateless era
+	level    string // its logLevel
+	answered bool   // its answer has been written
 }
 
 // begins starts a reply at its first step.

@@ -48,7 +48,7 @@ func (s *Session) reply(stream Stream, m *jsonrpc.Message, k *keyed, x match) {
 	t := &s.script.triggers[x.trigger]
 	r := &reply{
 		trigger: x.trigger, live: s.live, stream: stream, modern: k.modern,
-		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), key: canonical(m.ID),
+		id: bytes.Clone(m.ID), token: bytes.Clone(k.token), level: k.level, key: canonical(m.ID),
 		method: m.Method, name: jsonrpc.Value(k.subject).Decoded(),
 	}
 	if s.matched == 0 {

@@ -6,14 +6,19 @@ import (
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
+	"github.com/mcptap/mcptap/tap/session"
 )
 
 // unfit reports whether a step must not be sent to this client: the client lacks the
-// capability, or gave no token, subscription or task that the message could name.
+// capability, gave no token, subscription or task that the message could name, or does not request
+// log messages of its level.
 func (s *Session) unfit(r *reply, n uint32) bool {
 	st := &s.script.steps[n]
 	if st.needs&^s.can&s.script.eras.can != 0 {
 		s.skipped(r, n, "lacks the capability for it")
+		return true
+	}
+	if r.modern && st.notice && st.call == r.trigger && s.silences(r, st) {
 		return true
 	}
 	for _, x := range st.edits {
@@ -26,6 +31,18 @@ func (s *Session) unfit(r *reply, n uint32) bool {
 		return true
 	}
 	return false
+}
+
+// silences reports whether a step is a log message that the recorded request asked for with its
+// logLevel, but the live one does not (2026-07-28 server/utilities/logging).
+func (s *Session) silences(r *reply, st *step) bool {
+	if m := jsonrpc.Peek(st.raw); m.Method != "notifications/message" {
+		return false
+	}
+	rank := func(raw []byte, names ...string) int { return session.LogLevel(jsonrpc.Value(Value(raw, names...)).Decoded()) }
+	level := rank(st.raw, "params", "level")
+	asked := rank(s.script.triggers[r.trigger].raw, "params", "_meta", jsonrpc.MetaPrefix+"logLevel")
+	return level >= asked && level < session.LogLevel(r.level)
 }
 
 // skipped notes that a server request is not sent. The gate after it must not wait for the

@@ -193,9 +193,9 @@ func (t *Pairing) elicited(x *arrival, c *call, id jsonrpc.Value) {
 // 5424 (server/utilities/logging).
 const logLevels = 8
 
-// logLevel is the rank of a level, from debug, 0, to emergency; logLevels for
-// one that does not exist.
-func logLevel(name string) int {
+// LogLevel returns the rank of a level, from debug, 0, to emergency; 8 for one that
+// does not exist.
+func LogLevel(name string) int {
 	for i, level := range [logLevels]string{
 		"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency",
 	} {
@@ -213,7 +213,7 @@ func (t *Pairing) log(x *arrival, w fields) {
 		if stream := t.onStream(); len(stream) > 0 {
 			c, x.part.Guess = stream.newestCall(), len(stream) > 1
 		} else if x.f.Exchange == 0 {
-			c, x.part.Guess = t.logged(logLevel(wordText(w["level"])))
+			c, x.part.Guess = t.logged(LogLevel(wordText(w["level"])))
 		}
 	}
 	if c != nil {

@@ -150,7 +150,7 @@ func (t *Pairing) ask(x *arrival, w fields, a *request) {
 	t.name(a, wordExchange, exchangeWord(x.f.Exchange))
 	a.causes = a.purpose <= asksRetry && mayCause(x.m.Method)
 	if w["_meta/logLevel"] != nil {
-		a.level = 1 + logLevel(w["_meta/logLevel"].Decoded())
+		a.level = 1 + LogLevel(w["_meta/logLevel"].Decoded())
 	}
 	if x.m.Method == "subscriptions/listen" {
 		t.name(c.first, wordSubscription, word(wordSubscription, x.f.Lane, x.m.ID))
