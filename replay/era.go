@@ -184,8 +184,8 @@ func (s *Session) discover(stream Stream, m *jsonrpc.Message) {
 	s.respond(stream, m.ID, "result", value)
 }
 
-// offers returns the capabilities that the answers and notifications of the recorded server
-// imply.
+// offers returns the capabilities that the recorded requests and notifications imply. Those of a
+// method that the recorded server did not have are not offered.
 func (s *Script) offers() map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	offer := func(name, feature string) {
@@ -196,12 +196,13 @@ func (s *Script) offers() map[string]map[string]bool {
 			all[name][feature] = true
 		}
 	}
-	hasResult := func(t uint32) bool {
-		return jsonrpc.Peek(s.steps[s.triggers[t].answer].raw).Kind == jsonrpc.Response
+	known := func(t uint32) bool {
+		answer := jsonrpc.Peek(s.steps[s.triggers[t].answer].raw)
+		return answer.Kind == jsonrpc.Response || answer.Kind == jsonrpc.ErrorResponse && answer.ErrorCode != "-32601"
 	}
 	for method, first := range s.index.kinds {
 		switch kind, _, _ := strings.Cut(method, "/"); {
-		case !slices.ContainsFunc(first, hasResult):
+		case !slices.ContainsFunc(first, known):
 		case kind == "tools", kind == "prompts", kind == "resources":
 			offer(kind, "")
 		case kind == "completion":

@@ -62,9 +62,9 @@ func (s *Session) difference(n *Note, k *keyed, near uint32) string {
 	var words []string
 	switch modern := s.script.triggers[near].modern; {
 	case modern && !k.modern:
-		words = append(words, "was recorded without a handshake (this client begins with one)")
+		words = append(words, "has io.modelcontextprotocol/protocolVersion in its _meta, as each request of 2026-07-28 (this one does not)")
 	case k.modern && !modern:
-		words = append(words, "was recorded with a handshake (this client has none)")
+		words = append(words, "was recorded after a handshake (this request has a protocolVersion in its _meta)")
 	}
 	if len(n.Differences) > 0 {
 		var paths []string
