@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mcptap/mcptap/internal/jsontree"
 	"github.com/mcptap/mcptap/tap"
@@ -115,6 +116,8 @@ type where struct {
 	// anyForm reports that form is the default mode of elicitation: {} is the same as
 	// {"form":{}} (2025-11-25 client/elicitation).
 	anyForm bool
+	// ids are the ids of the compared elicitations, "" for none.
+	ids [2]string
 }
 
 // A topic is the kind of a compared value, for classify.
@@ -286,6 +289,9 @@ func (e *engine) compareValues(w *where, a, b jsontree.Value) {
 		return
 	}
 	w.usual = e.usual(a, b)
+	if w.part == params && strings.HasPrefix(w.method, "elicitation/") {
+		w.ids = [2]string{a.Get("elicitationId").Text(), b.Get("elicitationId").Text()}
+	}
 	e.tree(w, path, a, b)
 }
 
@@ -340,7 +346,7 @@ func (e *engine) tree(w *where, path jsontree.Path, a, b jsontree.Value) {
 
 // change classifies and reports a change, unless the change is ignored.
 func (e *engine) change(w *where, c *jsontree.Change) {
-	if never(w, c) || e.open(w, c) {
+	if never(w, c) || w.ownURL(c) || e.open(w, c) {
 		return
 	}
 	kinds := [...]Kind{
@@ -363,6 +369,13 @@ func (e *engine) change(w *where, c *jsontree.Change) {
 		e.classify(w, f)
 	}
 	e.report(w, f)
+}
+
+// ownURL reports whether a change is that of the URL of an elicitation, which differs only in the
+// elicitation's id.
+func (w *where) ownURL(c *jsontree.Change) bool {
+	return w.ids[0] != "" && w.ids[1] != "" && c.Kind == jsontree.Changed && len(c.Path) == 2 && c.Path[1].Name == "url" &&
+		strings.ReplaceAll(c.A.Text(), w.ids[0], w.ids[1]) == c.B.Text()
 }
 
 // repeated describes a change of kind jsontree.Repeated.
