@@ -40,6 +40,10 @@ export class Foot {
       const text = `◌ ${plural(rows.waiting.size - open, 'call')} ${view.over ? 'unanswered' : 'pending'}`;
       parts.push(saved ? text : this.#link(view.over ? 'bad' : 'dim', 'Show only those', () => view.filter.set('is:pending'), text));
     }
+    if (rows.cancelled.size > 0) {
+      const text = `⊘ ${plural(rows.cancelled.size, 'call')} cancelled`;
+      parts.push(saved ? text : this.#link('odd', 'Show only those', () => view.filter.set('is:cancelled'), text));
+    }
     const hidden = view.http.draw(view);
     if (hidden) parts.push(this.#link('dim', 'Show them (h)', () => view.http.toggle(), hidden));
     view.sessions.see(rows.sessions);

@@ -74,7 +74,8 @@ export class Rows {
   errors = 0;
   plumbing = 0; // rows that only show how HTTP carries messages
   orphans = 0; // responses without a request
-  waiting = new Set(); // rows of calls that are not settled
+  waiting = new Set(); // rows of calls that wait for a response
+  cancelled = new Set(); // rows of cancelled calls
   // Incremented when rows are inserted into or removed from `order`.
   version = 0;
   #texts = new Map();
@@ -203,8 +204,9 @@ export class Rows {
 
   #settle(i, state) {
     this.state[i] = Math.max(state, 0);
-    if (this.settled(i)) this.waiting.delete(i);
-    else this.waiting.add(i);
+    const name = this.stateName(i);
+    this.waiting[this.settled(i) || name === 'listening' ? 'delete' : 'add'](i);
+    this.cancelled[name === 'cancelled' || name === 'too late' ? 'add' : 'delete'](i);
   }
 
   // Removes rows that the filter no longer matches, with their dependent rows.
@@ -221,6 +223,7 @@ export class Rows {
         this.marks[i] |= mark.gone;
         if (this.under[i] >= 0 && !this.begins(i)) this.parts[this.under[i]]--;
         this.waiting.delete(i);
+        this.cancelled.delete(i);
         if (this.isError(i)) this.errors--;
         else if (this.orphan(i)) this.orphans--;
       }
