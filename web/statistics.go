@@ -58,12 +58,13 @@ type groupJSON struct {
 }
 
 type callJSON struct {
-	ID     rowID  `json:"n"`
-	Lane   uint8  `json:"lane"`
-	Method string `json:"method"`
-	About  string `json:"about,omitempty"`
-	At     int64  `json:"at"`
-	Took   int64  `json:"took"`
+	ID     rowID         `json:"n"`
+	Lane   uint8         `json:"lane"`
+	Method string        `json:"method"`
+	About  string        `json:"about,omitempty"`
+	State  session.State `json:"state"` // as if the recording had ended
+	At     int64         `json:"at"`
+	Took   int64         `json:"took"`
 }
 
 // bucketJSON counts the calls that took less than Below, and at least the Below of the previous bucket.
@@ -162,7 +163,7 @@ func newGroupJSON(g *session.StatsGroup, buckets []bucketJSON) groupJSON {
 func newCallsJSON(calls []session.StatsCall) []callJSON {
 	all := []callJSON{}
 	for _, c := range calls[:min(len(calls), maxSlowest)] {
-		all = append(all, callJSON{idOf(c.Ref), uint8(c.Lane), brief(c.Method), brief(c.Subject), int64(c.At), int64(c.Took)})
+		all = append(all, callJSON{idOf(c.Ref), uint8(c.Lane), brief(c.Method), brief(c.Subject), c.State, int64(c.At), int64(c.Took)})
 	}
 	return all
 }

@@ -5,12 +5,12 @@ import { fill, h } from './dom.js';
 import { seqOf } from './rows.js';
 import { load } from './summary.js';
 import { count, duration, offset, plural, size } from './text.js';
-import { arrows } from './words.js';
+import { arrows, stateWord } from './words.js';
 
 const columns = [
   ['calls', 'Calls', (g) => count(g.calls), (g) => g.calls],
   ['errors', 'Errors', (g) => (g.errors ? '✕ ' + count(g.errors) : ''), (g) => g.errors ?? 0],
-  ['unanswered', 'No response', (g) => (g.unanswered ? '◌ ' + count(g.unanswered) : ''), (g) => g.unanswered ?? 0],
+  ['unanswered', 'Unanswered', (g) => (g.unanswered ? '◌ ' + count(g.unanswered) : ''), (g) => g.unanswered ?? 0],
   ['cancelled', 'Cancelled', (g) => (g.cancelled ? '⊘ ' + count(g.cancelled) : ''), (g) => g.cancelled ?? 0],
   ['p50', 'Median', (g) => (g.max ? duration(g.p50) : ''), (g) => g.p50],
   ['p95', 'p95', (g) => (g.max ? duration(g.p95) : ''), (g) => g.p95],
@@ -40,16 +40,17 @@ function tiles(s, view) {
   const t = s.total;
   // Nested calls are counted, but their time is part of the time of other calls.
   const all = (name) => (s.total[name] ?? 0) + (s.nested[name] ?? 0);
-  const [calls, failed, unanswered] = ['calls', 'errors', 'unanswered'].map(all);
+  const [calls, failed, unanswered, cancelled] = ['calls', 'errors', 'unanswered', 'cancelled'].map(all);
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
   const see = (q) => (api.saved ? null : () => { view.setMode('calls'); view.filter.set(q); });
   return h('div', { class: 'tiles' },
     tile(count(calls), calls === 1 ? 'call' : 'calls'),
     tile(count(failed), 'failed', failed ? 'bad' : '', failed ? see('is:error') : null),
-    tile(count(unanswered), 'without a response', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
+    tile(count(unanswered), 'unanswered', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
+    cancelled ? tile(count(cancelled), 'cancelled', 'odd', see('is:cancelled')) : null,
     tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', 'p95'),
     s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
-    s.useful ? tile(duration(s.useful), 'until the first useful response') : null);
+    s.useful ? tile(duration(s.useful), 'until the first result after the handshake') : null);
 }
 
 // The distribution of latencies, one bar per bucket.
@@ -100,6 +101,11 @@ function table(s, view, sort, onsort) {
     s.more_groups ? h('tfoot', null, h('tr', null, h('td', { colspan: used.length + 1 }, `and ${count(s.more_groups)} more`))) : null);
 }
 
+const stateCell = (name) => {
+  const s = stateWord(name);
+  return h('td', { class: s.look }, s.shape + ' ' + s.word);
+};
+
 const word = (s) => (/^[^\s",*()/][^\s",*()]*$/.test(s) ? s : '"' + s.replaceAll('\\', '\\\\').replaceAll('"', '\\"') + '"');
 
 function calls(s, view) {
@@ -107,6 +113,6 @@ function calls(s, view) {
   const list = (title, all) => all.length > 0 && h('section', null, h('h3', null, title), h('table', { class: 'grid' }, h('tbody', null, all.map((c) => h('tr', null,
     h('td', { class: 'num' }, h('button', { type: 'button', class: 'link', onclick: go(c.n) }, '#' + seqOf(c.n))),
     h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (c.lane === 1 ? 'up' : 'down') }, arrows[c.lane]), ' ', c.method, ' ', h('span', { class: 'about' }, c.about ?? '')),
-    h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
-  return h('div', { class: 'two' }, list('Without a response', s.unanswered), list('Slowest', s.slowest));
+    stateCell(c.state), h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
+  return h('div', { class: 'two' }, list('Unanswered', s.unanswered), list('Slowest', s.slowest));
 }

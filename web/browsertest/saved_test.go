@@ -123,7 +123,7 @@ func TestSavedPartOpenCalls(t *testing.T) {
 	p.keys("4")
 	p.wait("document.querySelector('.stats table')")
 	got := p.text(".stats")
-	for _, want := range []string{"Not counted: 2 calls open at the end of this part.", "1 call ", "0 without a response"} {
+	for _, want := range []string{"Not counted: 2 calls open at the end of this part.", "1 call ", "0 unanswered"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in the statistics:\n%s", want, got)
 		}
