@@ -54,8 +54,8 @@ export class RecordingView {
     this.detail = new Detail(this.detailBox, this);
     if (state.tab) this.detail.tab = state.tab;
     this.#restart(this.filter.applied);
-    // Updates the waiting times of pending calls.
-    this.tick = setInterval(() => !this.over && this.rows.waiting.size > 0 && this.list?.repaint(), 1000);
+    // Updates the duration of a live recording, and the waiting times of pending calls.
+    this.tick = setInterval(() => !this.over && (this.summary.tick(), this.list?.repaint()), 1000);
     if (this.selected && !reports[this.mode]) {
       this.detailBox.hidden = false;
       this.detail.show(this.selected);
@@ -146,7 +146,7 @@ export class RecordingView {
   #describe(rec) {
     this.recording = rec;
     this.over = rec.status !== 'live' || api.saved;
-    this.summary.show(rec);
+    this.summary.show(rec, this.over);
     document.title = `${rec.label || rec.key} · mcptap`;
     this.#banners();
     if (this.mode === 'sequence' && this.headFor !== rec.server.name + rec.client.name) this.#head();
@@ -246,7 +246,7 @@ export class RecordingView {
     this.selectedLine = this.selected ? this.lines.lineOf(this.rows.find(this.selected)) : -1;
     if (this.sequence) this.sequence.painted(this.list.pool);
     else {
-      const span = waterfall.span(this.rows, this.lines, first, last);
+      const span = waterfall.span(this.rows, this.lines, first, last, this.summary.now(this.over));
       for (const el of this.list.pool.values()) waterfall.bar(el, this.rows, span);
       if (this.axis) this.axis.textContent = this.lines.length > 0 ? waterfall.axis(span) : '';
     }

@@ -2,7 +2,7 @@
 
 import * as api from './source.js';
 import { argOf, command, menuButton, save } from './copy.js';
-import { fill, h } from './dom.js';
+import { fill, h, setText } from './dom.js';
 import { count, duration, plural, size, started } from './text.js';
 
 /** The name of a side, with its version. */
@@ -66,18 +66,24 @@ export class Summary {
     return rec?.now && !over ? rec.now + (performance.now() - this.shownAt) * 1e6 : (rec?.duration ?? 0);
   }
 
-  show(rec) {
+  /** Updates the duration of a live recording. */
+  tick() {
+    if (this.rec) setText(this.took, duration(this.now(false)));
+  }
+
+  show(rec, over) {
     if (rec !== this.rec) this.shownAt = performance.now();
     this.rec = rec;
     const stamp = JSON.stringify([rec.label, rec.client, rec.server, rec.status, rec.revision, rec.gaps?.length, Math.round(rec.duration / 1e9), this.formats.length]);
     if (stamp === this.stamp) return;
     this.stamp = stamp;
-    const facts = [revision(rec), rec.transport, started(new Date(rec.start)), duration(rec.duration), size(rec.size)].filter(Boolean);
+    this.took = h('span', null, duration(this.now(over)));
+    const facts = [revision(rec), rec.transport, started(new Date(rec.start)), this.took, size(rec.size)].filter(Boolean);
     fill(this.el,
       h('h1', { title: [rec.path, ...(rec.command ? ['', rec.command.join(' ')] : [])].join('\n') }, rec.label || rec.key),
       statusChip(rec),
       h('span', { class: 'parties' }, party(rec.client, 'client'), h('span', { class: 'wire', 'aria-label': 'connected to' }, '⇄'), party(rec.server, rec.transport === 'http' ? rec.upstream || 'server' : 'server')),
-      h('span', { class: 'facts' }, facts.map((f) => h('span', null, f))),
+      h('span', { class: 'facts' }, facts.map((f) => (f === this.took ? f : h('span', null, f)))),
       this.compare && h('button', { type: 'button', class: 'quiet', title: 'Compare with another recording (d)', onclick: () => this.compare() }, 'Compare'),
       this.formats.length > 0 && menuButton('Export', 'Save the recording as …', () => this.formats.map((f) => ({ text: f.name, note: f.about, act: () => save(api.exportURL(rec.key, f.name)) }))));
   }

@@ -4,8 +4,8 @@
 import { setAttr } from './dom.js';
 import { offset } from './text.js';
 
-/** The time span of the lines from first to last, in ns. */
-export function span(rows, lines, first, last) {
+/** The time span of the lines from first to last, in ns; ended is the duration of the recording. */
+export function span(rows, lines, first, last, ended) {
   if (last <= first) return [0, 1];
   let from = Infinity;
   let to = 0;
@@ -14,13 +14,13 @@ export function span(rows, lines, first, last) {
     const i = lines.row(line);
     from = Math.min(from, rows.at[i]);
     to = Math.max(to, rows.at[i]);
-    const until = endOf(rows, i);
-    if (until > 0) end = Math.max(end, until);
+    end = Math.max(end, endOf(rows, i) || (rows.begins(i) ? ended : 0));
   }
-  // A much longer call would shrink all others to nothing.
-  to = Math.min(Math.max(to, end), to + (to - from) * 0.4);
+  // Unless all lines are visible, a much longer call would shrink all others to nothing.
+  if (last - first < lines.length) end = Math.min(end, to + (to - from) * 0.4);
+  to = Math.max(to, end);
   if (to <= from) to = from + 1e6;
-  return [from, to + (to - from) * 0.02];
+  return [from, Math.max(to, Math.min(to + (to - from) * 0.02, ended))];
 }
 
 // The states of calls that continue after a response.

@@ -64,6 +64,21 @@ func TestLiveTail(t *testing.T) {
 	}
 }
 
+// TestLiveTime checks that the duration of a live recording and the time axis grow while a call hangs.
+func TestLiveTime(t *testing.T) {
+	dir := t.TempDir()
+	s := record(t, dir)
+	s.ask("ping", `{}`)
+	s.ask("never", `{}`)
+	base, _ := startWeb(t, dir, "@live")
+	p := newTab(t, base, 1280, 600, false)
+	p.wait("/pending\\s*> ([2-9]\\.\\d+ s|\\d\\d+\\.\\d s|\\d+m)/.test(document.querySelector('.pad')?.innerText)")
+	for _, what := range []string{".summary .facts", ".axis"} {
+		before := p.text(what)
+		p.wait(fmt.Sprintf("document.querySelector('%s').innerText !== %q", what, before))
+	}
+}
+
 // TestLiveFilter checks a filter that depends on later frames.
 func TestLiveFilter(t *testing.T) {
 	dir := t.TempDir()

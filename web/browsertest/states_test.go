@@ -41,7 +41,8 @@ func TestCutAndGaps(t *testing.T) {
 	if got := p.text(".foot"); !strings.Contains(got, "1 error") || !strings.Contains(got, "1 response without a request") {
 		t.Errorf("foot: %s", got)
 	}
-	if rows := p.text(".pad > .row"); !strings.Contains(rows, "unanswered > 3.12 s") {
+	rows := p.text(".pad > .row")
+	if !strings.Contains(rows, "unanswered > 3.12 s") {
 		t.Errorf("no waiting time of the unanswered call:\n%s", rows)
 	}
 	p.keys("eee")
@@ -194,7 +195,22 @@ func TestRefusedFilter(t *testing.T) {
 	}
 }
 
-// TestWaterfallClips checks the mark of a bar that extends beyond the visible time.
+// TestListening checks that a subscription that is open at the end does not count as unanswered, and that the
+// time axis ends with the recording.
+func TestListening(t *testing.T) {
+	base, _ := startWeb(t, imported(t, "2026-07-28-http-healthy"), "@last")
+	p := newTab(t, base, 1280, 800, false)
+	if rows := p.read(); !strings.Contains(rows, "≋ listening") {
+		t.Errorf("no subscription:\n%s", rows)
+	}
+	if got := p.text(".foot"); strings.Contains(got, "unanswered") {
+		t.Errorf("foot: %s", got)
+	}
+	p.wait("document.querySelector('.axis')?.innerText === '0.000 – 0.942'")
+}
+
+// TestWaterfallClips checks the mark of a bar that extends beyond the visible time, which is only limited
+// if not all lines are visible.
 func TestWaterfallClips(t *testing.T) {
 	dir := t.TempDir()
 	id := writeRecording(t, dir, "clip", func(i int) (tap.Frame, bool) {
@@ -213,6 +229,11 @@ func TestWaterfallClips(t *testing.T) {
 	base, _ := startWeb(t, dir)
 	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
 	p.read()
+	p.wait("document.querySelector('.axis').innerText === '0.000 – 1:00.000' && !document.querySelector('.bar.clipped')")
+	p = newTab(t, at(t, base, "/r/"+id), 1280, 350, false)
+	p.read()
+	p.keys("G")
+	p.wait("document.querySelector('.bar.clipped')")
 	got := eval[string](p, "[...document.querySelectorAll('.pad > .row:not([hidden])')].filter((e) => e.querySelector('.bar.clipped')).map((e) => e.querySelector('.no').innerText + ' ' + e.querySelector('.fall').title).join()")
 	if want := "19 clipped: it was open until 1:00.000 s, beyond the visible time"; got != want {
 		t.Errorf("marked: %q, want %q", got, want)
