@@ -74,8 +74,8 @@ const roleWords = {
   interim: plain('↺', 'interim', ''),
   late: plain('⊘', 'late', 'odd'),
   repeat: plain('✕', 'repeated', 'bad'),
-  orphan: plain('✕', 'orphan', 'bad'),
-  unmatched: plain('?', 'unmatched', 'odd'),
+  orphan: plain('✕', 'no such request', 'bad'),
+  unmatched: plain('?', 'no such call', 'odd'),
   replay: plain('↻', 'sent again', 'dim'),
 };
 
@@ -90,7 +90,7 @@ export const roleMeans = {
 
 // Two of these kinds have the same names as kinds of messages.
 const httpWords = {
-  connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten',
+  connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten', hang_up: 'hang up',
 };
 
 /** The kind of a row. */

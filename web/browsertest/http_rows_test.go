@@ -49,6 +49,7 @@ func oddFrames() []tap.Frame {
 	add(5, tap.ToServer, tap.FormPong, "")
 	add(5, tap.ToServer, tap.FormBinary, "\x00\x01\x02")
 	add(5, tap.ToClient, tap.FormClose, "\x03\xe8bye")
+	event(4, tap.Event{Name: tap.EventHangUp, Conn: 1})
 	event(5, tap.Event{Name: tap.EventEnd, BytesUp: 60, BytesDown: 70, By: "server"})
 	return all
 }
@@ -92,7 +93,7 @@ func TestHTTPRows(t *testing.T) {
 	for _, want := range []string{
 		"401 Unauthorized: Bearer resource_metadata=", "POST /mcp 202 Accepted HTTP response", "GET /mcp 405 Method Not Allowed: only POST, DELETE HTTP response",
 		"there is no stream here HTTP body", "no data, resume from id 17, reconnect after 1500 ms SSE priming", "still here SSE comment",
-		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "1000 normal closure: bye WS close", "101 Switching Protocols",
+		"/messages?session=5 SSE endpoint", "WS ping", "WS pong", "hang up", "1000 normal closure: bye WS close", "101 Switching Protocols",
 	} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("no %q in\n%s", want, rows)

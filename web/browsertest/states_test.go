@@ -45,6 +45,9 @@ func TestCutAndGaps(t *testing.T) {
 	if !strings.Contains(rows, "unanswered > 3.12 s") {
 		t.Errorf("no waiting time of the unanswered call:\n%s", rows)
 	}
+	if !strings.Contains(rows, "✕ no such request") {
+		t.Errorf("the response without a request has another name than in the terminal:\n%s", rows)
+	}
 	p.keys("eee")
 	p.wait("/No open request/.test(document.querySelector('.detail-head').innerText)")
 	p.picture("state-cut")
