@@ -71,6 +71,8 @@ const (
 	markSameCall // Previous is in the same call
 	markError    // it counts as an error
 	markPlumbing // see [view.Plumbing]
+	markAside    // the call view omits it: see [view.Notable]
+	markByTap    // the tap wrote it
 )
 
 // An update changes a row that was sent before.
@@ -121,6 +123,7 @@ func newRow(l *view.Row, of *session.Entry) row {
 	}{
 		{l.Failed, markFailed}, {l.Error, markError}, {l.Truncated, markTruncated}, {p.Guess, markGuess}, {p.Late, markLate},
 		{p.Clash != session.Ref{}, markClash}, {len(of.Parts) == 0 && view.Plumbing(of), markPlumbing},
+		{len(of.Parts) == 0 && !view.Notable(of) || p.Call == session.Ref{} && of.Declines(), markAside},
 	} {
 		if m.is {
 			r.Marks |= m.marks

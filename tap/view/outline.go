@@ -72,7 +72,7 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	clear(o.out)
 	o.out = o.out[:0]
 	if len(r.Parts) == 0 {
-		if (o.Stderr || r.Frame.Lane != tap.Stderr) && notable(r) && o.keeps(r, -1) {
+		if (o.Stderr || r.Frame.Lane != tap.Stderr) && Notable(r) && o.keeps(r, -1) {
 			o.push(&Node{Row: NewRow(r).keep()})
 		}
 	}
@@ -98,9 +98,9 @@ func (o *Outline) Add(r *session.Entry) []*Node {
 	return o.out
 }
 
-// notable reports whether a frame without a message is shown among calls. Events of the run
+// Notable reports whether a frame without a message is shown among calls. Events of the run
 // are, but not connections, bodies that are not messages, and events that a call shows.
-func notable(r *session.Entry) bool {
+func Notable(r *session.Entry) bool {
 	if r.Frame.Lane == tap.ToServer || r.Frame.Lane == tap.ToClient {
 		return false
 	}

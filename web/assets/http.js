@@ -18,10 +18,14 @@ export class HTTPRows {
     this.changed();
   }
 
-  /** Returns a test for the rows that a view omits, or null. With a filter, all matches are shown. */
+  /**
+   * Returns a test for the rows that a view omits, or null. With a filter, all matches are shown, in the
+   * call view except failures that a call shows.
+   */
   left({ rows, mode, query }) {
+    if (mode === 'calls') return (i) => rows.isAside(i) && (!query || rows.failed(i));
     if (query) return null;
-    if (mode !== 'frames') return (i) => rows.envelope(i);
+    if (mode === 'sequence') return (i) => rows.envelope(i);
     return this.on ? null : (i) => rows.isPlumbing(i);
   }
 

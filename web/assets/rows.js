@@ -17,7 +17,7 @@ export const idOf = (name) => {
 };
 
 /** Marks of a row; see row.go. */
-export const mark = { failed: 1, truncated: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, sameCall: 128, error: 256, plumbing: 512, gone: 0x8000 };
+export const mark = { failed: 1, truncated: 2, guess: 4, late: 8, clash: 16, batch: 32, member: 64, sameCall: 128, error: 256, plumbing: 512, aside: 1024, byTap: 2048, gone: 0x8000 };
 
 export const lanes = { lifecycle: 0, toServer: 1, toClient: 2, stderr: 3 };
 
@@ -276,6 +276,8 @@ export class Rows {
   envelope(i) { return (this.lane[i] === lanes.lifecycle ? envelopes : streamEvents).has(this.kindName(i)) && !this.failed(i); }
   /** Whether a row only shows how HTTP carries messages; see view.Plumbing. */
   isPlumbing(i) { return (this.marks[i] & mark.plumbing) !== 0; }
+  /** Whether the call view omits a row; see view.Notable. */
+  isAside(i) { return (this.marks[i] & mark.aside) !== 0; }
   /** The preview of a response, and that of other rows. */
   result(i) { return this.kindName(i) === 'response' ? this.preview[i] : ''; }
   args(i) { return this.kindName(i) === 'response' ? '' : this.preview[i]; }

@@ -107,6 +107,10 @@ func TestHTTPRows(t *testing.T) {
 			t.Errorf("%q is among the calls:\n%s", never, rows)
 		}
 	}
+	// The lines are those of `mcptap show --calls`, except a notification that is folded.
+	if got := strings.Fields(p.text(".pad > .row .no")); strings.Join(got, " ") != "1 3 11 14 18 21 25" {
+		t.Errorf("the calls have the frames %s:\n%s", got, rows)
+	}
 	p.picture("http-rows-calls")
 	p.do(navigate(at(t, base, "/r/"+id+"?v=frames&f=15")))
 	p.wait("/#15 SSE priming/.test(document.querySelector('.card h3')?.innerText)")
