@@ -112,6 +112,8 @@ func newDetail(rec *Recording, f *tap.Frame) *detailJSON {
 			d.Kind = kind
 		}
 		d.Duplicates = len(m.DuplicateKeys) > 0
+	} else if e, err := tap.ParseEvent(f.Raw); err == nil && f.Lane == tap.Lifecycle {
+		d.Kind = brief(e.Name)
 	}
 	if f.Form == tap.FormEvent && f.Whole() {
 		e := tap.ParseServerSentEvent(f.Raw)

@@ -26,7 +26,9 @@ type gatherer struct {
 	// found is the result of searching the current frame, valid if searched is set.
 	found    filter.Found
 	searched bool
-	last     time.Duration // when the last frame crossed
+	last     time.Duration              // when the last frame crossed
+	total    uint64                     // the calls so far
+	replies  bounded.Map[uint64, reply] // by exchange
 
 	// candidates are undecided calls (in the call view) or requests.
 	candidates map[session.Ref]*candidate
@@ -41,8 +43,19 @@ type gatherer struct {
 	updates []update
 }
 
-// maxPast limits the ended calls that a gatherer remembers.
-const maxPast = 4096
+// A reply is what an open HTTP exchange has instead of a response: its head, and the first body to
+// the client that is not a response.
+type reply struct {
+	head, body session.Ref
+	byTap      bool // the tap wrote it
+}
+
+const (
+	// maxPast limits the ended calls that a gatherer remembers.
+	maxPast = 4096
+	// maxReplies limits the replies.
+	maxReplies = 1024
+)
 
 // viewOptions select what a view shows.
 type viewOptions struct {
@@ -62,7 +75,7 @@ func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 		filter: f, all: f.String() == "", needs: f.Needs(), calls: o.Calls, after: o.After,
 		seen: s, candidates: map[session.Ref]*candidate{}, sent: map[session.Ref]struct{}{},
 	}
-	g.past.Max, g.previous.last.Max = maxPast, maxPrevious
+	g.past.Max, g.previous.last.Max, g.replies.Max = maxPast, maxPrevious, maxReplies
 	if g.calls && !g.all {
 		g.outline = view.NewOutline()
 		g.outline.Live()
@@ -79,6 +92,7 @@ func newGatherer(o viewOptions, s *seen) (*gatherer, error) {
 func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	g.last, g.searched = f.At, false
 	r := g.tracker.Add(f)
+	g.noteReply(r)
 	g.items = view.Items(g.items[:0], r)
 	for i := range g.items {
 		g.seen.note(&g.items[i])
@@ -91,7 +105,10 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	}
 	g.decideEnded(r)
 	for _, c := range r.Ended {
-		g.end(c)
+		g.end(c, r)
+	}
+	if r.Event.Name == tap.EventEnd {
+		g.replies.Delete(f.Exchange)
 	}
 	for _, c := range r.CutOff {
 		g.update(c.Ref, update{ID: idOf(c.Ref), State: c.State(false), Error: brief(r.Event.Error)})
@@ -107,6 +124,17 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 		}
 	}
 	return r
+}
+
+// noteReply records the head of an HTTP response, and its body if that is not a response.
+func (g *gatherer) noteReply(r *session.Entry) {
+	ref := session.Ref{Seq: r.Frame.Seq}
+	if r.Event.Name == tap.EventResponse {
+		g.replies.Put(r.Frame.Exchange, reply{head: ref, byTap: r.Event.By == "tap"})
+	}
+	if x := g.replies.At(r.Frame.Exchange); x != nil && r.Frame.Lane == tap.ToClient && x.body.Seq == 0 && (r.NoMessage() || r.Exchange.Status >= 300) {
+		x.body = ref
+	}
 }
 
 // search searches the payload of the current frame, at most once.
@@ -227,8 +255,8 @@ func stateAfter(p *session.Part) session.State {
 	return ""
 }
 
-// end adds the update for a call that has ended.
-func (g *gatherer) end(c *session.Call) {
+// end adds the update for a call that has ended with an entry.
+func (g *gatherer) end(c *session.Call, r *session.Entry) {
 	u := update{
 		ID: idOf(c.Ref), State: c.State(false), End: int64(c.End), Response: idOf(c.Answer), Error: brief(view.Cause(c.ErrorText)),
 	}
@@ -244,6 +272,8 @@ func (g *gatherer) end(c *session.Call) {
 	}
 	if c.Answer == c.Cancel {
 		u.Response = 0
+	} else if x, ok := g.replies.Get(r.Frame.Exchange); ok && r.Event.Name == tap.EventEnd && c.Answer.Seq == r.Frame.Seq {
+		u.Response, u.Body = idOf(x.head), idOf(x.body)
 	}
 	if c.Status.Settled() && c.Answer != (session.Ref{}) {
 		u.Latency = int64(c.End - c.At)

@@ -78,8 +78,10 @@ const (
 // An update changes a row that was sent before.
 type update struct {
 	ID rowID `json:"n"`
-	// Response is the row of the response, and Latency the time until it.
+	// Response is the row of the response or, if HTTP refused the call, of the head of its response,
+	// whose body is the row Body. Latency is the time until the response.
 	Response rowID `json:"a,omitempty"`
+	Body     rowID `json:"o,omitempty"`
 	Latency  int64 `json:"d,omitempty"`
 	// State is that of the call that the row started. End is when the call was settled, lost its
 	// response or was left by its client, and Error is why it failed.

@@ -11,7 +11,7 @@ import { mark, seqOf } from './rows.js';
 import { remedy } from './summary.js';
 import { clock, duration, offset, show, size } from './text.js';
 import { tree } from './tree.js';
-import { kindWord } from './words.js';
+import { eventWord, kindWord } from './words.js';
 
 const laneArrow = { to_server: ['→', 'up'], to_client: ['←', 'down'], stderr: ['!', 'stderr'], lifecycle: ['·', 'lifecycle'] };
 
@@ -57,10 +57,10 @@ export class Card {
   #label() {
     const { info } = this;
     const [arrow, look] = laneArrow[info.lane] ?? ['', ''];
-    const word = info.lane === 'stderr' || info.lane === 'lifecycle' ? info.lane : kindWord(info.kind);
+    const word = { stderr: 'stderr', lifecycle: eventWord(info.kind) || 'event of the run' }[info.lane] ?? kindWord(info.kind);
     fill(this.head,
       h('span', { class: 'arrow ' + look, 'aria-hidden': 'true' }, arrow),
-      h('h3', null, `#${this.seq} ${word === 'lifecycle' ? 'event of the run' : word}`),
+      h('h3', null, `#${this.seq} ${word}`),
       h('span', { class: 'facts' }, [offset(info.at) + ' s', size(info.size), info.id && 'id ' + info.id].filter(Boolean).join(' · ')));
     fill(this.tools, menuButton('Copy', 'Copy this frame as …', () => this.#copies()));
   }

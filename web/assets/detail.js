@@ -75,12 +75,12 @@ export class Detail {
     fill(this.body);
   }
 
-  // A call has its request and its response. Any other message is preceded by the one it belongs
-  // to.
+  // A call has its request and its response, or the head and the body of the HTTP response that
+  // refused it. Any other message is preceded by the one it belongs to.
   #framesOf(row) {
     const { rows } = this.view;
     const own = seqOf(rows.id[row]);
-    if (rows.begins(row)) return [own, ...(rows.response[row] ? [seqOf(rows.response[row])] : [])].filter(unique);
+    if (rows.begins(row)) return [rows.id[row], rows.response[row], rows.body.get(row)].filter(Boolean).map(seqOf).filter(unique);
     const other = rows.request[row] || (rows.call[row] !== rows.id[row] ? rows.call[row] : 0);
     if (!other) return [own];
     return [seqOf(other), own].filter(unique);
@@ -124,7 +124,8 @@ export class Detail {
       const parent = rows.parent.get(call);
       if (parent) link(parent, (rows.marks[call] & mark.guess ? 'probably within' : 'within'));
       if (call !== row) link(rows.id[call], 'request');
-      link(rows.response[call], 'response');
+      link(rows.response[call], rows.refused(call) ? 'HTTP response' : 'response');
+      link(rows.body.get(call), 'HTTP body');
       let n = 0;
       let more = 0;
       for (let k = rows.kid[call]; k >= 0; k = rows.sibling[k]) {

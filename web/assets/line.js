@@ -86,7 +86,7 @@ function texts(el, { rows, flags }, i, call) {
   const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
   setText(el.fault, rows.marks[i] & mark.truncated ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
   // The messages that are folded into a call, except its response.
-  const extra = call ? rows.parts[i] - (rows.response[i] ? 1 : 0) : 0;
+  const extra = call ? rows.parts[i] - (response >= 0 && rows.under[response] === i ? 1 : 0) : 0;
   setText(el.more, extra > 0 ? `+${extra}` : '');
   setAttr(el.more, 'title', extra > 0 ? `${extra} more messages` : null);
 }

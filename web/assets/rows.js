@@ -63,6 +63,7 @@ export class Rows {
   // Values that only few rows have.
   fault = new Map();
   why = new Map(); // why the call that a row begins failed
+  body = new Map(); // of the HTTP response that refused the call
   parent = new Map();
   session = new Map();
   sessions = new Set();
@@ -194,6 +195,7 @@ export class Rows {
       }
       if (i < 0) continue;
       if (u.a) this.response[i] = u.a;
+      if (u.o) this.body.set(i, u.o);
       if (u.d && this.request[i] === 0) this.latency[i] = u.d;
       if (u.e) this.end[i] = u.e;
       if (u.f) this.why.set(i, u.f);
@@ -279,12 +281,14 @@ export class Rows {
   /** Whether the call view omits a row; see view.Notable. */
   isAside(i) { return (this.marks[i] & mark.aside) !== 0; }
   /** The preview of a response, and that of other rows. */
-  result(i) { return this.kindName(i) === 'response' ? this.preview[i] : ''; }
+  result(i) { return this.kindName(i) === 'response' && this.lane[i] !== lanes.lifecycle ? this.preview[i] : ''; }
   args(i) { return this.kindName(i) === 'response' ? '' : this.preview[i]; }
   /** The last text of a line: the method, or the HTTP request line. */
   detailName(i) { return this.methods.texts[this.detail[i]]; }
   /** Whether a row begins a call. */
   begins(i) { return this.call[i] !== 0 && this.call[i] === this.id[i]; }
+  /** Whether a call was refused by HTTP: its response is the head of an HTTP response, without a message. */
+  refused(i) { return this.body.has(i) || this.stateName(i) === 'refused' || this.stateName(i) === 'challenged'; }
   /** Whether the call that a row begins failed. */
   callFailed(i) { return failures.has(this.stateName(i)); }
 }

@@ -93,6 +93,9 @@ const httpWords = {
   connect: 'connected', disconnect: 'disconnected', request: 'HTTP request', response: 'HTTP response', end: 'HTTP end', rewrite: 'rewritten', hang_up: 'hang up',
 };
 
+/** The word for an event of the run. */
+export const eventWord = (name) => httpWords[name] ?? kindWord(name);
+
 /** The kind of a row. */
 export function kindOf(rows, i) {
   const kind = rows.kindName(i);
