@@ -177,6 +177,9 @@ func (g *gatherer) addBatch(r *session.Entry) {
 // addRow adds the row of the frame, or of message i.
 func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 	row := newRow(l, r)
+	if x := g.replies.At(r.Frame.Exchange); x != nil && x.byTap && r.Frame.Lane == tap.ToClient {
+		row.Marks |= markByTap
+	}
 	it := &g.items[i]
 	if len(g.items) > 1 { // a batch, with two items per message
 		it = &g.items[2*i]

@@ -33,7 +33,7 @@ class Active {
     for (let s = 0; s < open.length; s++) {
       const c = open[s];
       if (c === undefined) continue;
-      const over = rows.response[c] ? seqOf(rows.response[c]) <= seqOf(rows.id[i]) : rows.settled(c) && rows.end[c] <= rows.at[i];
+      const over = rows.response[c] ? seqOf(rows.response[c]) <= seqOf(rows.id[i]) : rows.end[c] > 0 && rows.end[c] <= rows.at[i];
       if (over && c !== i) open[s] = undefined;
     }
   }
@@ -93,13 +93,15 @@ export class Sequence {
     const { rows, lines, over, selected } = this.view;
     const i = lines.row(line);
     const call = rows.begins(i);
-    const kind = call && !rows.settled(i) ? stateOf(rows, i, over) : kindOf(rows, i);
+    // Of a call without a response no other row shows the state.
+    const unanswered = call && (!rows.settled(i) || rows.refused(i));
+    const kind = unanswered ? stateOf(rows, i, over) : kindOf(rows, i);
     el.line = line;
     el.row = i;
     setAttr(el, 'id', 'row-' + rows.id[i]);
     setAttr(el, 'aria-rowindex', line + 2);
     setAttr(el, 'aria-selected', String(rows.id[i] === selected));
-    const way = rows.lane[i] === lanes.toServer ? 'up' : rows.lane[i] === lanes.toClient ? 'down' : rows.lane[i] === lanes.stderr ? 'stderr' : 'lifecycle';
+    const way = rows.marks[i] & mark.byTap ? 'lifecycle' : rows.lane[i] === lanes.toServer ? 'up' : rows.lane[i] === lanes.toClient ? 'down' : rows.lane[i] === lanes.stderr ? 'stderr' : 'lifecycle';
     const dashed = rows.request[i] ? ' response' : rows.kindName(i) === 'notification' ? ' notify' : '';
     el.className = `row step ${way}${dashed} ${kind.look ?? ''}${rows.id[i] === selected ? ' selected' : ''}${rows.marks[i] & mark.batch ? ' batch' : ''}`;
     const gap = line > 0 ? rows.at[i] - rows.at[lines.row(line - 1)] : 0;
@@ -108,8 +110,8 @@ export class Sequence {
     setAttr(el.time, 'title', offset(rows.at[i]) + ' s');
     const other = way === 'stderr' || way === 'lifecycle';
     setText(el.label, `#${seqOf(rows.id[i])} ${other ? kind.word : rows.name[i] || kind.word}`);
-    const about = rows.fault.get(i) ?? (other ? rows.name[i] : rows.preview[i]);
-    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (kind.look === 'wait' || kind.word === 'unanswered' ? ` · ${kind.word}` : ''));
+    const about = rows.fault.get(i) || (unanswered && rows.why.get(i)) || (other ? rows.name[i] : rows.preview[i]);
+    setText(el.note, (rows.request[i] ? duration(rows.latency[i]) + (about ? ' · ' : '') : '') + about + (unanswered ? ` · ${kind.word}` : ''));
   }
 
   /** Draws the bars of the visible rows. */
