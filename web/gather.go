@@ -190,6 +190,9 @@ func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 		return
 	}
 	part := &r.Parts[i]
+	if part.Role == session.RoleRequest {
+		g.total++
+	}
 	g.previous.note(&row, part, it)
 	switch {
 	case g.all:

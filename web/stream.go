@@ -28,6 +28,8 @@ type message struct {
 	Updates []update `json:"u,omitempty"`
 	// Read is the last frame read.
 	Read uint64 `json:"read,omitempty"`
+	// Calls is the number of calls in the frames that were read.
+	Calls uint64 `json:"calls,omitempty"`
 	// Recording describes the recording, if it has changed.
 	Recording *recordingJSON `json:"rec,omitempty"`
 	// Idle means that all recorded frames have been sent, and Done that there will be no more.
@@ -163,6 +165,9 @@ func (st *stream) flush(least int) error {
 
 func (st *stream) send(m message) error {
 	m.Read, st.sent = st.last, time.Now()
+	if st.gather != nil {
+		m.Calls = st.gather.total
+	}
 	return st.socket.send(m)
 }
 

@@ -30,7 +30,7 @@ export class Foot {
     const all = recording ? Math.max(recording.last, read) : read;
     const parts = [];
     if (!view.idle && !view.problem && !view.lost) parts.push(`Reading ${count(read)} of ${count(all)} frames …`);
-    else if (view.query && !view.refused) parts.push(`${plural(rows.shown, 'row')} of ${plural(all, 'frame')}`);
+    else if (view.query && !view.refused) parts.push(this.#found(all));
     else parts.push(plural(all, 'frame'));
     if (rows.errors > 0) parts.push(this.#link('bad', 'Next error (e)', () => view.nextError(1), '✕ ' + plural(rows.errors, 'error')));
     if (rows.orphans > 0) parts.push(this.#link('bad', 'Next (e)', () => view.nextError(1), '✕ ' + plural(rows.orphans, 'response without a request', 'responses without a request')));
@@ -50,6 +50,14 @@ export class Foot {
     if (rows.sessions.size > 1) parts.push(plural(rows.sessions.size, 'session'));
     keepFocus(this.el, () => fill(this.el, h('span', { class: 'counts' }, parts.map((p) => h('span', null, p))), h('span', { class: 'hint' }, h('kbd', null, '?'), ' keys')), () => view.scroller);
     this.#news();
+  }
+
+  // What the filter has found.
+  #found(frames) {
+    const { rows, calls, total } = this.view;
+    const found = calls ? rows.order.subarray(0, rows.shown).filter((i) => rows.begins(i)).length : 0;
+    if (calls && total > 0 && (found > 0 || rows.shown === 0)) return `${count(found)} of ${plural(total, 'call')}`;
+    return `${plural(rows.shown, 'row')} of ${plural(frames, 'frame')}`;
   }
 
   #link(look, title, act, text) {

@@ -113,7 +113,7 @@ export class RecordingView {
     const before = this.rows.shown;
     if (m.r) this.rows.add(m.r);
     if (m.u) this.rows.update(m.u);
-    if (m.read) this.read = m.read;
+    if (m.read) [this.read, this.total] = [m.read, m.calls];
     if (m.idle) this.idle = true;
     if (this.list && !this.list.follow) this.news += Math.max(0, this.rows.shown - before) * (this.live ? 1 : 0);
     if (m.idle && !this.live) {

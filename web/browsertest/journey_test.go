@@ -37,7 +37,7 @@ func imported(t *testing.T, names ...string) string {
 // read waits until a recording has been read and its lines are drawn, and returns them.
 func (p *tab) read() string {
 	p.t.Helper()
-	p.wait("document.querySelector('.foot .counts') && /frame/.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
+	p.wait("document.querySelector('.foot .counts') && /frame|call/.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
 	p.wait("document.querySelector('.scroller')?.getAttribute('aria-rowcount') !== '-1'")
 	return p.text(".pad > .row")
 }

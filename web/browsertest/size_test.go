@@ -46,7 +46,7 @@ func TestLarge(t *testing.T) {
 			p.find("is:error")
 			p.wait("document.querySelector('.pad > .row.bad:not([hidden])')")
 			some := time.Since(began)
-			p.wait("/rows? of/.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
+			p.wait("/ of /.test(document.querySelector('.foot').innerText) && !/Reading/.test(document.querySelector('.foot').innerText)")
 			t.Logf("is:error: first rows after %v, all after %v", some.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 			p.keys("\x1b")
 			p.wait("document.activeElement.matches('.scroller')")
