@@ -220,7 +220,7 @@ func setStatus(s *Span, c *session.Call) {
 	case session.CallCancelled, session.CallCancelledLate:
 		kind, message = "cancelled", c.CancelReason
 	default:
-		kind, message = "unanswered", "no response was recorded ("+c.Status.String()+")"
+		kind, message = "unanswered", "no response was recorded ("+string(c.State(true))+")"
 	}
 	s.Attributes = append(s.Attributes, texts("rpc.response.status_code", code, "error.type", kind)...)
 	s.Status = SpanStatus{Message: message, Code: statusFail}

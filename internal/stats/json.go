@@ -76,6 +76,7 @@ type jsonCall struct {
 	Method    string `json:"method"`
 	About     string `json:"about,omitempty"`
 	Status    string `json:"status"`
+	State     string `json:"state"`
 	At        int64  `json:"at_ns"`
 	Latency   *int64 `json:"latency_ns,omitempty"` // for a slow call
 	Waited    *int64 `json:"waited_ns,omitempty"`  // for one without a response
@@ -84,7 +85,7 @@ type jsonCall struct {
 func newJSONCall(kind string, c *session.StatsCall) jsonCall {
 	return jsonCall{
 		V: text.Version, Type: kind, Recording: c.Recording, Seq: c.Ref.Seq, Index: c.Ref.Index, Answer: c.Answer.Seq,
-		Parent: c.Parent.Seq, Lane: c.Lane.String(), Method: c.Method, About: c.Subject, Status: c.Status.String(), At: int64(c.At),
+		Parent: c.Parent.Seq, Lane: c.Lane.String(), Method: c.Method, About: c.Subject, Status: c.Status.String(), State: string(c.State), At: int64(c.At),
 	}
 }
 
