@@ -220,11 +220,7 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 	case p.Kind == jsonrpc.Request && one.Info.Status == store.Live:
 		return "response", at + "none yet, after " + view.Took(one.waited(p))
 	case p.Kind == jsonrpc.Request:
-		text := at + "none, after " + view.Took(one.waited(p))
-		if how := exitWords(&one.exit); how != "" {
-			text += "; the server " + how
-		}
-		return "response", text
+		return "response", at + view.JoinWords("; ", "none, after "+view.Took(one.waited(p)), safe.String(one.exit.Words()))
 	case p.Role == session.RoleRepeat:
 		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response && p.Request != (session.Ref{}):
@@ -233,17 +229,6 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 		return "to", at + "no known request"
 	}
 	return "", ""
-}
-
-// exitWords describes how a server failed, or returns "".
-func exitWords(e *tap.Event) string {
-	switch {
-	case e.Signal != "":
-		return "was killed by " + safe.String(e.Signal)
-	case e.Code != nil && *e.Code != 0:
-		return fmt.Sprintf("exited with code %d", *e.Code)
-	}
-	return ""
 }
 
 // waited returns how long a request had waited by the end of the recording.
@@ -331,8 +316,8 @@ type One struct {
 	lost *session.StreamEnd
 	// cut describes how the HTTP body with the response was cut off after complete JSON, or is "".
 	cut string
-	// exit is the exit event of the server, if it preceded the response.
-	exit tap.Event
+	// exit is how the server ended, if it did before the response.
+	exit view.Exit
 	// Delta is how the response differs from the previous response to an equal request or, if there
 	// is none, to another request for the same tool, prompt or resource.
 	Delta *view.Delta
@@ -391,6 +376,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 				}
 			}
 		}
+		one.exit.Add(&next.Event)
 		if f.Seq < number {
 			continue
 		}
@@ -430,9 +416,6 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 				pending--
 				body = body || session.MayBeCut(&f) && f.Exchange == exchange
 			}
-		}
-		if next.Event.Name == tap.EventExit && pending > 0 {
-			one.exit = next.Event
 		}
 		if late, session := tracker.Sessions.Late(); late == exchange && exchange != 0 {
 			one.Row.Session = session

@@ -66,8 +66,8 @@ func (s *Summary) print(l *term.Printer) {
 	}
 	if len(s.Unanswered) > 0 && (s.Pending || !s.Selected) {
 		s.requests(l)
-		if how := exitWords(&s.Exit); how != "" {
-			s.paragraph(l, "", []string{"the server " + how}, term.Plain)
+		if how := s.Exit.Words(); how != "" {
+			s.paragraph(l, "", []string{safe.String(how)}, term.Plain)
 		}
 	}
 	s.rows(l, "last lines of the server on stderr:", s.Stderr)

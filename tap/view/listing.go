@@ -93,8 +93,8 @@ type Summary struct {
 	// are set if all requests are listed, or those without a response.
 	Unanswered []session.Request
 	Beyond     uint64
-	// Exit is the exit event of the server, zero if there is none.
-	Exit tap.Event
+	// Exit is how the server ended.
+	Exit Exit
 	// Stderr has the last rows of the server's standard error, and Invalid those of its frames
 	// that are not messages, if requests without a response are selected.
 	Stderr, Invalid []Row
@@ -135,9 +135,7 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 	e := l.Tracker.Add(f)
 	if l.inSession(e.Session) {
 		l.sum.Frames++
-		if e.Event.Name == tap.EventExit {
-			l.sum.Exit = e.Event
-		}
+		l.sum.Exit.Add(&e.Event)
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
 	}

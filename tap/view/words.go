@@ -234,7 +234,7 @@ func by(e *tap.Event) string {
 func responseWords(e *tap.Event) (about, fault string) {
 	status := JoinWords(" ", strconv.Itoa(e.Status), cmp.Or(e.Reason, reasons[e.Status]))
 	if e.By == "tap" {
-		status += ", by mcptap itself"
+		status += ", by the tap"
 	}
 	status = JoinWords(": ", status, e.Error, advice(e))
 	if e.Status >= 400 || e.Error != "" {

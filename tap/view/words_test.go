@@ -56,7 +56,7 @@ func TestEventWords(t *testing.T) {
 		{tap.Event{Name: tap.EventResponse, Status: 503, Header: head("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT")}, "",
 			"503 Service Unavailable: retry after Fri, 31 Dec 1999 23:59:59 GMT"},
 		{tap.Event{Name: tap.EventResponse, Status: 503}, "", "503 Service Unavailable"},
-		{tap.Event{Name: tap.EventResponse, Status: 502, Reason: "Bad Gateway", By: "tap", Error: "refused"}, "", "502 Bad Gateway, by mcptap itself: refused"},
+		{tap.Event{Name: tap.EventResponse, Status: 502, Reason: "Bad Gateway", By: "tap", Error: "refused"}, "", "502 Bad Gateway, by the tap: refused"},
 
 		{tap.Event{Name: tap.EventEnd}, "", ""},
 		{tap.Event{Name: tap.EventEnd, BytesUp: 1, FirstByte: time.Second, By: "server"}, "1 B up, 0 B down, first byte after 1.00s, by the server", ""},
