@@ -95,8 +95,9 @@ type Summary struct {
 	Beyond     uint64
 	// Exit is how the server ended.
 	Exit Exit
-	// Stderr has the last rows of the server's standard error, and Invalid those of its frames
-	// that are not messages, if requests without a response are selected.
+	// Stderr has the last rows of the server's standard error if requests without a response are
+	// selected, or if the server failed and no row shows them. Invalid has those of its frames that
+	// are not messages, if requests without a response are selected.
 	Stderr, Invalid []Row
 }
 
@@ -140,11 +141,11 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 		l.sum.Errors += e.Errors()
 	}
 	switch invalid := f.Lane == tap.ToClient && e.Message.Kind == jsonrpc.Invalid; {
-	case !l.Pending() || !l.inSession(e.Session):
-	case f.Lane == tap.Stderr:
-		l.sum.Stderr = addLast(l.sum.Stderr, NewRow(e))
-	case invalid:
-		l.sum.Invalid = addLast(l.sum.Invalid, NewRow(e))
+	case !l.inSession(e.Session):
+	case f.Lane == tap.Stderr && (l.Pending() || !l.Picks() && l.opt.Calls && !l.opt.Stderr):
+		l.sum.Stderr = addLast(l.sum.Stderr, NewRow(e), heldRows)
+	case invalid && l.Pending():
+		l.sum.Invalid = addLast(l.sum.Invalid, NewRow(e), lastRows)
 	}
 	l.openExchange(e)
 	if l.opt.Calls {
@@ -157,11 +158,11 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 
 // addLast adds a row to the last ones, unless it is empty: Python may write the end of a line
 // separately.
-func addLast(rows []Row, r Row) []Row {
+func addLast(rows []Row, r Row, most int) []Row {
 	if strings.TrimSpace(r.About) == "" {
 		return rows
 	}
-	last := lastOf{rows, lastRows}
+	last := lastOf{rows, most}
 	last.add(r)
 	return last.rows
 }
@@ -356,6 +357,9 @@ func (l *Listing) Waits() bool {
 // Summary returns the summary of the frames so far.
 func (l *Listing) Summary() Summary {
 	s := l.sum
+	if s.Stderr = lastReport(s.Stderr); !l.Pending() && !s.Exit.Failed() {
+		s.Stderr = nil
+	}
 	if l.responses != nil {
 		s.TooLarge, s.Forgotten = l.responses.TooLarge, l.responses.Forgotten
 	}

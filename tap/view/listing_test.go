@@ -51,3 +51,50 @@ func TestSummaryOfStderr(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 }
+
+// The summary has the line that names the error, also if many lines follow it.
+func TestSummaryOfErrorReport(t *testing.T) {
+	pending, err := filter.Parse("is:pending")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const s = time.Second
+	stack := []string{"TypeError: no module", "at a", "at b", "at c", "at d {", "code: 1", "}", "Node.js"}
+	long := []string{"panic: boom", "goroutine 1 [running]:", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "exit status 2"}
+	for name, x := range map[string]struct {
+		sel   Selection
+		opt   Options
+		exit  string
+		lines []string
+		want  []string
+	}{
+		"a filter":       {Selection{Filter: pending}, Options{}, "", stack, stack},
+		"a failure":      {Selection{}, Options{Calls: true}, `"code":1`, stack, stack},
+		"no failure":     {Selection{}, Options{Calls: true}, `"code":0`, stack, nil},
+		"listed already": {Selection{}, Options{Calls: true, Stderr: true}, `"code":1`, stack, nil},
+		"frames":         {Selection{}, Options{}, `"code":1`, stack, nil},
+		"many lines":     {Selection{Filter: pending}, Options{}, "", long, slices.Concat(long[:1], []string{"…"}, long[4:])},
+		"no error":       {Selection{Filter: pending}, Options{}, "", long[2:], long[9:]},
+	} {
+		x.sel.Span = Whole
+		l := NewListing(x.sel, x.opt)
+		add := func(at time.Duration, lane tap.Lane, text string) {
+			l.Add(&tap.Frame{Seq: l.sum.Frames + 1, At: at, Lane: lane, Raw: []byte(text), Size: int64(len(text))})
+		}
+		for range 10 {
+			add(s, tap.Stderr, "Error: long before")
+		}
+		add(10*s, tap.Stderr, "  throw new Error(text)")
+		for _, text := range x.lines {
+			add(10*s, tap.Stderr, text)
+		}
+		add(11*s, tap.Lifecycle, `{"event":"exit",`+x.exit+`}`)
+		var got []string
+		for _, r := range l.Summary().Stderr {
+			got = append(got, r.About)
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s: %q, want %q", name, got, x.want)
+		}
+	}
+}

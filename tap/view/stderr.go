@@ -1,6 +1,8 @@
 package view
 
 import (
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/mcptap/mcptap/tap"
@@ -11,11 +13,14 @@ import (
 const (
 	// nearTime is how long before and after a match the server's stderr is listed.
 	nearTime = time.Second
-	// nearRows limits the rows of stderr before a match, callRows those held for calls, and
-	// lastRows those of a [Summary].
+	// nearRows limits the rows of stderr before a match, and callRows those held for calls.
 	nearRows = 20
 	callRows = 256
-	lastRows = 5
+	// lastRows is how many of the last rows a [Summary] has, and reportRows how many if they
+	// report an error, which is searched for in the last heldRows.
+	lastRows   = 5
+	reportRows = 12
+	heldRows   = 100
 )
 
 // lastOf holds the last rows that were added.
@@ -29,6 +34,26 @@ func (l *lastOf) add(r Row) {
 		l.rows = append(l.rows[:0], l.rows[1:]...)
 	}
 	l.rows = append(l.rows, r)
+}
+
+// cause matches the line of a report that names the error; in Python that is the last line.
+var cause = regexp.MustCompile(`^[\w.]*(?:Error|ERROR|error|Exception)\b|^panic: |^fatal error: |^Traceback |\bpanicked at `)
+
+// lastReport returns the last rows, from the beginning of a report of an error that was just
+// written. Of a long one it leaves out rows after the first.
+func lastReport(rows []Row) []Row {
+	first := max(len(rows)-lastRows, 0)
+	for i := range rows[:first] {
+		if rows[len(rows)-1].Part.At-rows[i].Part.At < nearTime && cause.MatchString(rows[i].About) {
+			first = i
+			break
+		}
+	}
+	if n := len(rows) - first; n > reportRows {
+		rest := len(rows) - reportRows + 2
+		return slices.Concat(rows[first:first+1], []Row{{Part: rows[rest-1].Part, About: "…"}}, rows[rest:])
+	}
+	return rows[first:]
 }
 
 // take removes and returns the rows between two offsets.
