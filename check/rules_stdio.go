@@ -147,8 +147,8 @@ var rulesStdio = []Rule{
 			case m.Path != "$":
 			case m.Kind != jsonrpc.Invalid:
 				v.Hold()
-			case m.Entry.Message.Kind != jsonrpc.Batch && !hasMark(m) && holdsMore(m):
-				v.Violate("", "", "more than one message: "+string(m.Envelope))
+			case m.Entry.Message.Kind != jsonrpc.Batch && !hasMark(m) && holdsMore(m) != "":
+				v.Violate(holdsMore(m), "", string(m.Envelope))
 			}
 		}, "message", "invalid"),
 	},
@@ -348,23 +348,24 @@ func linesEnd(*Session) Hooks {
 // isReported reports whether another rule reports an invalid line: rpc-03, rpc-04, rpc-08,
 // rpc-11, rpc-17, rpc-19, stdio-10 or stdio-11.
 func isReported(m *Message) bool {
-	return hasMark(m) || m.Method != "" || isEmptyBatch(m) || hasNoOutcome(m) || holdsMore(m)
+	return hasMark(m) || m.Method != "" || isEmptyBatch(m) || hasNoOutcome(m) || holdsMore(m) != ""
 }
 
 // hasMark reports whether a line begins with a byte order mark.
 func hasMark(m *Message) bool { return bytes.HasPrefix(m.Entry.Frame.Raw, []byte("\xef\xbb\xbf")) }
 
-// holdsMore reports whether an invalid line holds a message and more.
-func holdsMore(m *Message) bool {
-	line := m.Envelope
-	i := bytes.IndexByte(line, '{')
-	if i < 0 {
-		return false
+// holdsMore describes what an invalid line holds besides a message, "" if it holds none.
+func holdsMore(m *Message) string {
+	at, message := jsonrpc.Within(m.Envelope)
+	switch {
+	case message == nil:
+		return ""
+	case len(bytes.TrimSpace(m.Envelope[:at])) > 0:
+		return "text before a message"
+	case bytes.HasPrefix(bytes.TrimSpace(m.Envelope[at+len(message):]), []byte("{")):
+		return "more than one message"
 	}
-	for _, first := range jsonrpc.Value(append([]byte("["), line[i:]...)).Each {
-		return len(first) < len(line) && first.Get("jsonrpc") != nil && jsonrpc.Peek(first).Kind != jsonrpc.Invalid
-	}
-	return false
+	return "text after a message"
 }
 
 // Limits of a [joiner].
@@ -392,8 +393,8 @@ type brokenLine struct {
 
 // notJSONWords describes the results of notJSON.
 var notJSONWords = map[string]string{
-	"NaN": "NaN is not JSON", "Infinity": "Infinity is not JSON", "True": "True is Python, not JSON", "False": "False is Python, not JSON",
-	"None": "None is Python, not JSON", "single quotes": "single quotes, as Python and JavaScript print objects, are not JSON",
+	"NaN": "not JSON", "Infinity": "not JSON", "True": "Python, not JSON", "False": "Python, not JSON", "None": "Python, not JSON",
+	"single quotes": "Python or JavaScript, not JSON",
 }
 
 // notJSON returns why a message is not JSON: NaN or Infinity, a Python word, or single quotes; ""

@@ -294,3 +294,15 @@ func TestDuplicatesBound(t *testing.T) {
 		t.Error(describe(m))
 	}
 }
+
+func TestWithin(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	for line, want := range map[string]string{
+		"": "", "text": "", "text {": "", `text {"id":1,"result":{}}`: "", "text " + message[:20]: "", message: "",
+		"text " + message: message, message + message: message, message + " text": message,
+	} {
+		if at, got := Within([]byte(line)); string(got) != want || !strings.HasPrefix(line[at:], want) {
+			t.Errorf("%q: %q at %d", line, got, at)
+		}
+	}
+}

@@ -71,6 +71,19 @@ func Peek(raw []byte) Message {
 	return m
 }
 
+// Within returns the first message in a line that is not a message but holds one, from its first
+// brace on, and its position; nil if there is none.
+func Within(line []byte) (at int, message []byte) {
+	at = max(bytes.IndexByte(line, '{'), 0)
+	for _, first := range Value(append([]byte("["), line[at:]...)).Each {
+		if len(first) < len(line) && first.Get("jsonrpc") != nil && Peek(first).Kind != Invalid {
+			return at, first
+		}
+		break
+	}
+	return 0, nil
+}
+
 // peek is [Peek], and reports whether the frame is JSON and, if it is not an array, its
 // envelope.
 func peek(raw []byte) (m Message, e envelope, ok bool) {
