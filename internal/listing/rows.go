@@ -163,6 +163,9 @@ func fault(r *view.Row) string {
 	if r.Truncated { // this explains the rest
 		words = append(words, "truncated: bytes are missing")
 	}
+	if inside := inside(r); inside != "" {
+		words = append(words, inside)
+	}
 	if r.Fault != "" {
 		words = append(words, r.Fault)
 	}
@@ -174,7 +177,7 @@ func odd(r *view.Row) string {
 	var words []string
 	for i := range r.Messages {
 		p := &r.Messages[i]
-		if w := oddPart(p); w != "" && len(words) < 3 { // for a batch
+		if w := oddPart(r, p); w != "" && len(words) < 3 { // for a batch
 			words = append(words, w)
 		}
 		if p.Guess && p.Request != (session.Ref{}) && r.Unread {
@@ -184,7 +187,7 @@ func odd(r *view.Row) string {
 	return strings.Join(words, ", ")
 }
 
-func oddPart(p *session.Part) string {
+func oddPart(r *view.Row, p *session.Part) string {
 	switch {
 	case p.Clash != (session.Ref{}):
 		return fmt.Sprintf("id in use by #%d", p.Clash.Seq)
@@ -193,7 +196,7 @@ func oddPart(p *session.Part) string {
 	case p.Role == session.RoleReplay:
 		return fmt.Sprintf("repeats #%d", p.First.Seq)
 	case p.Role == session.RoleOrphan:
-		return "no such request"
+		return noRequest(r)
 	case p.Role == session.RoleUnmatched:
 		return "no such call"
 	case p.Role == session.RoleUnread:
@@ -204,6 +207,30 @@ func oddPart(p *session.Part) string {
 		return fmt.Sprintf("after the end of #%d", p.Call.Seq)
 	}
 	return ""
+}
+
+// inside names the request to which a line that is not a message holds the response, or returns "".
+func inside(r *view.Row) string {
+	if r.Alike == nil || r.Part.Role != session.RoleInvalid {
+		return ""
+	}
+	return fmt.Sprintf("response to #%d inside", r.Alike.Ref.Seq)
+}
+
+// maxID is the maximum width of an id in a line.
+const maxID = 24
+
+// noRequest describes a response whose request is unknown.
+func noRequest(r *view.Row) string {
+	id := func(id []byte) string { return term.Fit(safe.String(string(id)), maxID) }
+	switch c := r.Alike; {
+	case len(r.ID) == 0:
+		return "no such request"
+	case c == nil:
+		return "no such request: id " + id(r.ID)
+	default:
+		return fmt.Sprintf("no request has id %s, #%d has %s", id(r.ID), c.Ref.Seq, id(c.ID))
+	}
 }
 
 // deltaWords describes how a response differs from the previous one, one line per change, escaped. A

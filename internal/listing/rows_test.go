@@ -1,8 +1,12 @@
 package listing
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
+	"github.com/mcptap/mcptap/internal/term"
+	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/filter"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
@@ -39,6 +43,42 @@ func TestKindsAreFilterWords(t *testing.T) {
 			want := i == j || rowKind(r) == "other" && other.Kind == "other"
 			if got != want {
 				t.Errorf("%s matches %s %s: %v", query, other.Kind, other.Sort, got)
+			}
+		}
+	}
+}
+
+// A response that cannot be assigned names the open request that it is probably meant for.
+func TestResponsesNameSimilarRequests(t *testing.T) {
+	const request = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}`
+	for _, x := range []struct{ response, want string }{
+		{`{"jsonrpc":"2.0","id":"2","result":{}}`, `no request has id "2", #1 has 2`},
+		{`{"jsonrpc":"2.0","id":3,"result":{}}`, `no such request: id 3`},
+		{`DEBUG {"jsonrpc":"2.0","id":2,"result":{}}`, `response to #1 inside, not JSON`},
+		{`DEBUG {"jsonrpc":"2.0","id":"2","result":{}}`, `  not JSON`},
+		{`DEBUG {"jsonrpc":"2.0","id":2,"method":"ping"}`, `  not JSON`},
+	} {
+		for _, calls := range []bool{false, true} {
+			var text bytes.Buffer
+			out := Printer(NewFrames(&term.Printer{W: &text}, store.Info{}))
+			if calls {
+				out = NewCalls(&term.Printer{W: &text}, store.Info{}, false)
+			}
+			l := view.NewListing(view.Selection{Span: view.Whole}, view.Options{Calls: calls})
+			print := func(items []view.Item) {
+				for i := range items {
+					if err := out.Item(&items[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i, raw := range []string{request, x.response} {
+				items, _ := l.Add(&tap.Frame{Seq: uint64(i + 1), Lane: []tap.Lane{tap.ToServer, tap.ToClient}[i], Raw: []byte(raw + "\n")})
+				print(items)
+			}
+			print(l.End(0))
+			if !strings.Contains(text.String(), x.want) {
+				t.Errorf("%s, calls %v: not %q in\n%s", x.response, calls, x.want, &text)
 			}
 		}
 	}

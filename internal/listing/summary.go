@@ -84,7 +84,7 @@ func (s *Summary) rows(l *term.Printer, title string, rows []view.Row) {
 		}
 		text, _, _ := strings.Cut(rows[i].About, "\n")
 		if r := &rows[i]; r.Part.Lane != tap.Stderr {
-			text = fmt.Sprintf("#%d  %s", r.Part.Message.Seq, text)
+			text = fmt.Sprintf("#%d  %s", r.Part.Message.Seq, view.JoinWords(": ", inside(r), text))
 		}
 		l.Printf("%s\n", l.Paint(term.Fit("  "+term.Offset(rows[i].Part.At)+"  "+safe.String(text), l.Width), term.Dim))
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -64,7 +65,8 @@ type Listing struct {
 
 	responses *Responses
 	near      nearby
-	stderr    lastOf // until a call takes them
+	alike     map[session.Ref]*session.Call // by message: see [Row.Alike]
+	stderr    lastOf                        // until a call takes them
 	// exchanges holds the exchanges without a message or a response, by number.
 	exchanges map[uint64]session.Request
 
@@ -105,7 +107,7 @@ type Summary struct {
 func NewListing(sel Selection, opt Options) *Listing {
 	l := &Listing{
 		Selection: sel, opt: opt, near: newNearby(), stderr: lastOf{max: callRows}, exchanges: map[uint64]session.Request{},
-		named: map[session.Ref]bool{}, open: map[session.Ref]bool{}, begun: map[session.Ref]bool{},
+		alike: map[session.Ref]*session.Call{}, named: map[session.Ref]bool{}, open: map[session.Ref]bool{}, begun: map[session.Ref]bool{},
 	}
 	if opt.Diff {
 		l.responses = NewResponses()
@@ -140,12 +142,15 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
 	}
+	l.compare(e)
 	switch invalid := f.Lane == tap.ToClient && e.Message.Kind == jsonrpc.Invalid; {
 	case !l.inSession(e.Session):
 	case f.Lane == tap.Stderr && (l.Pending() || !l.Picks() && l.opt.Calls && !l.opt.Stderr):
 		l.sum.Stderr = addLast(l.sum.Stderr, NewRow(e), heldRows)
 	case invalid && l.Pending():
-		l.sum.Invalid = addLast(l.sum.Invalid, NewRow(e), lastRows)
+		row := NewRow(e)
+		row.Alike = l.alike[row.Part.Message]
+		l.sum.Invalid = addLast(l.sum.Invalid, row, lastRows)
 	}
 	l.openExchange(e)
 	if l.opt.Calls {
@@ -191,12 +196,45 @@ func (l *Listing) addFrame(e *session.Entry) {
 		return
 	}
 	row := NewRow(e)
+	row.Alike = l.alike[row.Part.Message]
 	if l.opt.Body != nil && l.Picks() && row.Refuses != (session.Ref{}) {
 		if body := l.opt.Body(e.Frame); !strings.Contains(row.Fault, body) {
 			row.Fault += ": " + body
 		}
 	}
 	l.items = append(l.items, Item{Row: &row, Deltas: deltas})
+}
+
+// maxAlike limits the messages that are compared with all open requests.
+const maxAlike = 100
+
+// compare finds the open requests that responses without a request, and responses after text in a
+// line, are meant for.
+func (l *Listing) compare(e *session.Entry) {
+	for i := range e.Parts {
+		p, id, exact := &e.Parts[i], e.Of(i).ID, false
+		if p.Role == session.RoleInvalid {
+			_, within := jsonrpc.Within(e.Frame.Raw)
+			m := jsonrpc.Peek(within)
+			if id, exact = m.ID, true; m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
+				continue
+			}
+		}
+		if !exact && p.Role != session.RoleOrphan || len(l.alike) == maxAlike {
+			continue
+		}
+		var alike *session.Call
+		for _, c := range l.Tracker.Open() {
+			switch {
+			case c.Lane == p.Lane || c.Session != e.Session:
+			case bytes.Equal(c.ID, id), !exact && bytes.Equal(bytes.Trim(c.ID, `"`), bytes.Trim(id, `"`)):
+				alike = c
+			case !exact && alike == nil && p.Exchange != 0 && c.Exchange == p.Exchange:
+				alike = c
+			}
+		}
+		l.alike[p.Message] = alike
+	}
 }
 
 // openExchange records exchanges without a message until they have a response. No row
@@ -309,6 +347,7 @@ func (l *Listing) addNodes(nodes []*Node) {
 		switch {
 		case !ok:
 		case n.Call == nil:
+			n.Row.Alike = l.alike[n.Row.Part.Message]
 			l.items = append(l.items, Item{Row: &n.Row})
 		default:
 			l.sum.Shown++

@@ -56,6 +56,10 @@ type Row struct {
 	HTTP string
 	// Resumes is as in [session.Entry].
 	Resumes uint64
+	// Alike is the open request that is meant: for a response without a request one with the same
+	// digits in its id, or else of the same exchange; for a line that is not a message, but holds
+	// the response to a request, that one. Only a [Listing] finds it; nil for others.
+	Alike *session.Call
 	// Refuses is the request that the head of a response refuses, zero for others.
 	Refuses session.Ref
 	// Ended are the calls that an event of HTTP ended: see [session.Pairing.AddEvent].
