@@ -407,8 +407,6 @@ func callFault(n *view.Node, nested bool) string {
 		if c.Guess {
 			words = append(words, "probably")
 		}
-	} else if c.Parent != (session.Ref{}) && c.Guess {
-		words = append(words, "probably of this call")
 	}
 	if n.Row.Part.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", n.Row.Part.Clash.Seq))
@@ -420,6 +418,9 @@ func callFault(n *view.Node, nested bool) string {
 	}
 	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")
+	}
+	if c.Parent != (session.Ref{}) && nested && c.Guess {
+		words = append(words, "probably of this call")
 	}
 	return safe.String(strings.Join(words, ", "))
 }
@@ -466,14 +467,14 @@ func partTitle(l *view.Row) title {
 	if p.Late && p.Role != session.RoleLate && p.Role != session.RoleRepeat {
 		words = append(words, "after the end")
 	}
-	if p.Guess && p.Request == (session.Ref{}) {
-		words = append(words, "probably of this call")
-	}
 	if p.Clash != (session.Ref{}) {
 		words = append(words, fmt.Sprintf("id in use by #%d", p.Clash.Seq))
 	}
 	if l.Truncated {
 		words = append(words, "truncated: bytes are missing")
+	}
+	if p.Guess && p.Request == (session.Ref{}) {
+		words = append(words, "probably of this call")
 	}
 	t.fault = safe.String(strings.Join(words, ", "))
 	return t

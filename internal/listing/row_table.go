@@ -183,6 +183,9 @@ func (t title) fit(room int) title {
 	}
 	t.method = ""
 	if t.fault != "" && t.width() > room {
+		if client, ok := strings.CutPrefix(t.name, "initialize "); ok { // it is less important than the failure
+			t.name, t.args = "initialize", client
+		}
 		t.fault = view.Cause(t.fault)
 		// The failure needs the name as context.
 		least := min(room/2, term.Width(t.name))

@@ -83,3 +83,18 @@ func TestResponsesNameSimilarRequests(t *testing.T) {
 		}
 	}
 }
+
+// The failure of the handshake is more important than the client.
+func TestFailureOfInitialize(t *testing.T) {
+	for room, want := range map[int]string{
+		70: "initialize my-agent 0.9.0, 2025-11-25  HTTP 404 Not Found: no route",
+		60: "initialize my-agent 0.9.0, 20…  HTTP 404 Not Found: no route",
+		45: "initialize  HTTP 404 Not Found: no route",
+		30: "initialize  HTTP 404 Not Foun…",
+	} {
+		got := title{name: "initialize my-agent 0.9.0, 2025-11-25", fault: "HTTP 404 Not Found: no route", method: "POST /mcp"}
+		if got := got.fit(room).paint(term.Palette{}); got != want {
+			t.Errorf("%d columns: %q, want %q", room, got, want)
+		}
+	}
+}
