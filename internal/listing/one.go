@@ -173,8 +173,8 @@ func (one *One) head(l *term.Printer) error {
 		field(name, text)
 	}
 	switch {
-	case one.cancel > 0:
-		field("cancelled", fmt.Sprintf("by #%d", one.cancel))
+	case one.cancel > 0 && !one.cancelled():
+		field("cancel", fmt.Sprintf("by #%d", one.cancel))
 	case r.Part.Role == session.RoleCancel && r.Part.Call.Seq > 0:
 		field("cancels", fmt.Sprintf("#%d", r.Part.Call.Seq))
 	}
@@ -213,6 +213,8 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 		return "", ""
 	case p.Kind == jsonrpc.Request && ok:
 		return "response", fmt.Sprintf("%s#%d after %s", at, to.Message.Seq, view.Took(to.Latency))
+	case p.Kind == jsonrpc.Request && one.cancelled():
+		return "response", fmt.Sprintf("none until it was cancelled after %s, by #%d", view.Took(one.cancelAfter), one.cancel)
 	case p.Kind == jsonrpc.Request && one.refusal != "":
 		return "response", at + one.refusal
 	case p.Kind == jsonrpc.Request && one.lost != nil:
@@ -229,6 +231,11 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 		return "to", at + "no known request"
 	}
 	return "", ""
+}
+
+// cancelled reports whether the frame is a request that was cancelled and has no response.
+func (one *One) cancelled() bool {
+	return one.cancel > 0 && len(one.Responses) == 0 && one.Row.Kind != "batch"
 }
 
 // waited returns how long a request had waited by the end of the recording.
@@ -306,8 +313,10 @@ type One struct {
 	time time.Time
 	// Responses holds the responses to the frame, by index in a batch.
 	Responses map[int]session.Part
-	// cancel is the frame that cancelled the request before its response, 0 for none.
-	cancel uint64
+	// cancel is the frame that cancelled the request before its response, 0 for none, and
+	// cancelAfter how long the request had waited.
+	cancel      uint64
+	cancelAfter time.Duration
 	// refusal describes an HTTP response with a failure status, and refusalBody is the frame with
 	// its body, 0 for none.
 	refusal     string
@@ -409,7 +418,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 		}
 		for _, p := range next.Parts {
 			if p.Role == session.RoleCancel && p.Call.Seq == number && one.cancel == 0 {
-				one.cancel = f.Seq
+				one.cancel, one.cancelAfter = f.Seq, f.At-one.Frame.At
 			}
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.Responses[p.Request.Index] = p
