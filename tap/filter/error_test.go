@@ -51,6 +51,8 @@ func TestErrorsBeyondText(t *testing.T) {
 		{"control characters", "\x1b[2Jfoo:", "", ""},
 		{"in a value", "is:\x1b[2J\u202e", `is: unknown word "\x1b[2J\u202e" at column 4: the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated`,
 			"is:\\x1b[2J\\u202e\n   ^^^^^^^^^^^^^"},
+		{"a timeout", "is:timeout", `is: unknown word "timeout" at column 4: for a timeout: is:cancelled or is:pending; the words are error, slow, pending, orphan, unmatched, cancelled, cancel, late, retry, interim, progress, log, invalid, nested, duplicate, unsolicited, batch, finding, truncated`,
+			"is:timeout\n   ^^^^^^^"},
 		{"in a suggestion", "foob:\x1b\u3164", "unknown key \"foob:\" at column 1: the keys are " + strings.Join(keyNames(), " ") + ` (as text: "foob:\x1b\u3164")`,
 			"foob:\\x1b\\u3164\n^^^^^"},
 		{"a newline", "a\n|", "| is not an operator at column 3: write OR, or foo,bar; as text: \"|\"", "a\\n|\n   ^"},

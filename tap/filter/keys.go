@@ -263,6 +263,9 @@ func (p *parser) words(k *key, v *value) (*node, *Error) {
 		names = append(names, w.name)
 	}
 	problem, help := k.name+": unknown word "+shown(v.text), "the words are "+strings.Join(names, ", ")
+	if k.name == "is" && v.text == "timeout" {
+		help = "for a timeout: is:cancelled or is:pending; " + help
+	}
 	if v.form == pattern || strings.Contains(v.text, "*") {
 		problem = k.name + ": does not support patterns"
 	} else if near := Nearest(v.text, names); near != "" {
