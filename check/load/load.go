@@ -51,6 +51,17 @@ func (g *Gate) count(items []view.Item, calls bool) {
 	}
 }
 
+// NotStarted describes why the server of a recording could not be started; "" if it was.
+func NotStarted(rec *store.Recording) string {
+	var exit view.Exit
+	if f, err := rec.Frame(1); err == nil && f.Lane == tap.Lifecycle {
+		if e, err := tap.ParseEvent(f.Raw); err == nil {
+			exit.Add(&e)
+		}
+	}
+	return exit.NotStarted()
+}
+
 // eachFrame calls f for the frames of a recording up to a number.
 func eachFrame(ctx context.Context, rec *store.Recording, last uint64, f func(*tap.Frame)) error {
 	for frame, err := range recording.Read(ctx, rec, 0, false) {

@@ -67,6 +67,8 @@ type checkOptions struct {
 	known   *check.Baseline // nil without --baseline
 	last    *check.Checker  // of the last recording
 	path    string          // of the last recording
+	// notStarted is why the server of the last recording could not be started.
+	notStarted string
 	// checklist is the checklist of the last recording, and accepted the number of its
 	// findings that the baseline lists.
 	checklist []check.ChecklistItem
@@ -286,7 +288,7 @@ func (o *checkOptions) check(ctx context.Context, a *app, arg string) (name stri
 	if err != nil {
 		return "", nil, err
 	}
-	o.last = checker
+	o.last, o.notStarted = checker, load.NotStarted(file.Recording)
 	if o.pinned != nil {
 		if err := checker.Compare(o.pinned, o.locked); err != nil {
 			return "", nil, err
@@ -429,6 +431,8 @@ func (r *checkRun) outcome(given int) error {
 		return exitCode(exitFailure)
 	case r.failed:
 		return exitCode(exitNegative)
+	case len(r.unjudged) == 1 && r.notStarted != "":
+		return fmt.Errorf("check %s: %s", r.unjudged[0], r.notStarted)
 	case len(r.unjudged) > 0:
 		advice := "record a session with messages of a client and a server"
 		if len(r.only)+len(r.without) > 0 {

@@ -70,6 +70,9 @@ func (s *Summary) print(l *term.Printer) {
 			s.paragraph(l, "", []string{safe.String(how)}, term.Plain)
 		}
 	}
+	if len(s.Cancelled) > 0 && !s.Selected {
+		s.cancelled(l)
+	}
 	s.rows(l, "last lines of the server on stderr:", s.Stderr)
 	s.rows(l, "not messages, but from the server:", slices.DeleteFunc(s.Invalid, func(r view.Row) bool {
 		return len(s.Unanswered) > 0 && r.Part.At < s.Unanswered[0].At
@@ -118,11 +121,11 @@ func (s *Summary) requests(l *term.Printer) {
 			names = append(names, fmt.Sprintf("and %d more", uint64(len(s.Unanswered)-i)+s.Beyond))
 			break
 		}
-		number, at := q.Ref.Seq, q.At
+		ref, at := q.Ref, q.At
 		if !s.ByCall && q.Waits.Seq > 0 {
-			number, at = q.Waits.Seq, q.Since
+			ref, at = q.Waits, q.Since
 		}
-		name := term.Fit(fmt.Sprintf("#%d %s", number, safe.String(view.NewTitle(q.Method, q.Subject).Name)), 60)
+		name := requestName(ref, q.Method, q.Subject)
 		waited := view.Took(max(s.Info.Duration-at, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
@@ -135,6 +138,23 @@ func (s *Summary) requests(l *term.Printer) {
 		names = append(names, name+" ("+waited+")")
 	}
 	s.paragraph(l, what, names, term.Plain)
+}
+
+// cancelled prints the calls that were cancelled without a response.
+func (s *Summary) cancelled(l *term.Printer) {
+	var names []string
+	for _, c := range s.Cancelled {
+		names = append(names, requestName(c.Ref, c.Method, c.Subject)+" (after "+view.Took(c.End-c.At)+")")
+	}
+	if n := s.Cancels - uint64(len(names)); n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	s.paragraph(l, "cancelled: ", names, term.Plain)
+}
+
+// requestName names a request in a list.
+func requestName(ref session.Ref, method, subject string) string {
+	return term.Fit(fmt.Sprintf("#%d %s", ref.Seq, safe.String(view.NewTitle(method, subject).Name)), 60)
 }
 
 func (s *Summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {

@@ -322,6 +322,10 @@ func (l *lister) verdict(ctx context.Context) error {
 		text = "no such " + what
 	}
 	l.o.Say(text)
+	exit := l.Summary().Exit
+	if why := exit.NotStarted(); why != "" {
+		l.o.Say(why)
+	}
 	if l.Filter != nil {
 		near := filter.Suggest(l.Filter.String(), Seen(ctx, l.rec.Path()))
 		switch {
@@ -329,15 +333,25 @@ func (l *lister) verdict(ctx context.Context) error {
 			l.o.Say("hint: did you mean " + near + "?")
 		case slices.ContainsFunc(filter.Values(l.Filter.String(), "rule"), func(id string) bool { return check.Lookup(strings.ToLower(id)) == nil }):
 			l.o.Say("hint: " + load.HintRules)
-		case !l.o.ByCall() && l.unanswered() && slices.Contains(filter.Values(l.Filter.String(), "is"), "error"):
-			l.o.Say("hint: is:pending lists requests without a response, and --calls is:error also the calls that lost it")
+		case slices.Contains(filter.Values(l.Filter.String(), "is"), "error"):
+			l.sayOthers()
 		}
 	}
 	return ErrNone
 }
 
-// unanswered reports whether requests of the recording have no response.
-func (l *lister) unanswered() bool {
+// sayOthers names the calls that failed without an error.
+func (l *lister) sayOthers() {
+	s := l.Summary()
+	if s.Cancels > 0 {
+		l.o.Say("hint: " + term.Plural(s.Cancels, "call was", "calls were") + " cancelled: is:cancelled")
+	}
 	requests, beyond := l.Tracker.Unanswered()
-	return len(requests) > 0 || beyond > 0
+	if n := uint64(len(requests)) + beyond; n > 0 {
+		text := "hint: " + term.Plural(n, "call is", "calls are") + " unanswered: is:pending"
+		if slices.ContainsFunc(requests, func(q session.Request) bool { return q.Lost }) {
+			text += "; --calls is:error lists those that lost their response"
+		}
+		l.o.Say(text)
+	}
 }

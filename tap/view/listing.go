@@ -95,12 +95,30 @@ type Summary struct {
 	// are set if all requests are listed, or those without a response.
 	Unanswered []session.Request
 	Beyond     uint64
+	// Cancelled holds the first [maxCancelled] calls that were cancelled without a response, and
+	// Cancels counts all of them.
+	Cancelled []*session.Call
+	Cancels   uint64
 	// Exit is how the server ended.
 	Exit Exit
 	// Stderr has the last rows of the server's standard error if requests without a response are
 	// selected, or if the server failed and no row shows them. Invalid has those of its frames that
 	// are not messages, if requests without a response are selected.
 	Stderr, Invalid []Row
+}
+
+// maxCancelled is how many cancelled calls a [Summary] has.
+const maxCancelled = 3
+
+func (s *Summary) addCancelled(calls []*session.Call) {
+	for _, c := range calls {
+		if c.State(true) != session.StateCancelled {
+			continue
+		}
+		if s.Cancels++; s.Cancels <= maxCancelled {
+			s.Cancelled = append(s.Cancelled, c)
+		}
+	}
 }
 
 // NewListing returns a Listing of a selection.
@@ -141,6 +159,7 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 		l.sum.Exit.Add(&e.Event)
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
+		l.sum.addCancelled(e.Ended)
 	}
 	l.compare(e)
 	switch invalid := f.Lane == tap.ToClient && e.Message.Kind == jsonrpc.Invalid; {
@@ -396,6 +415,9 @@ func (l *Listing) Waits() bool {
 // Summary returns the summary of the frames so far.
 func (l *Listing) Summary() Summary {
 	s := l.sum
+	s.Cancelled = slices.Clone(s.Cancelled)
+	s.addCancelled(slices.DeleteFunc(l.Tracker.Open(), func(c *session.Call) bool { return !l.inSession(c.Session) }))
+	slices.SortFunc(s.Cancelled, func(a, b *session.Call) int { return a.Ref.Compare(b.Ref) })
 	if s.Stderr = lastReport(s.Stderr); !l.Pending() && !s.Exit.Failed() {
 		s.Stderr = nil
 	}
