@@ -188,6 +188,7 @@ func newJSONDelta(d *view.Delta) *jsonDelta {
 type JSON struct {
 	W         *bufio.Writer
 	Ended     func() time.Duration // returns the duration of the recording
+	Live      bool                 // the recording goes on
 	Recording string               // "" if there is only one
 	Payload   *store.Recording     // provides the bytes of frames, or nil
 
@@ -217,7 +218,7 @@ func (p *JSON) Item(i *view.Item) error {
 }
 
 func (p *JSON) call(n *view.Node) error {
-	j := newJSONCall(n, p.Ended())
+	j := newJSONCall(n, p.Ended(), !p.Live)
 	j.Recording = p.Recording
 	if err := term.WriteJSON(p.W, j); err != nil {
 		return err
@@ -379,6 +380,7 @@ type jsonCall struct {
 	Result    string `json:"result_preview,omitempty"`
 	Revision  string `json:"revision,omitempty"`
 	Status    string `json:"status"` // see session.CallStatus
+	State     string `json:"state"`  // what lists say about it
 	// Answer settled the call after Latency. An unsettled call had waited for Waited by the end of
 	// the recording, or when it was lost (the note stream_ended).
 	Answer      *session.Ref `json:"response,omitempty"`
@@ -449,13 +451,13 @@ func refOrNil(r session.Ref) *session.Ref {
 	return &r
 }
 
-func newJSONCall(n *view.Node, end time.Duration) jsonCall {
+func newJSONCall(n *view.Node, end time.Duration, over bool) jsonCall {
 	c, title := n.Call, n.Title()
 	j := jsonCall{
 		V: text.Version, Type: "call", Seq: c.Ref.Seq, Index: c.Ref.Index,
 		Lane: c.Lane.String(), Exchange: c.Exchange, At: int64(c.At),
 		jsonID: newJSONID(c.ID), Method: c.Method, Subject: c.Subject, Arguments: title.Args, Result: title.Result,
-		Revision: string(c.Revision), Status: c.Status.String(),
+		Revision: string(c.Revision), Status: c.Status.String(), State: string(c.State(over)),
 		Answer: refOrNil(c.Answer), ErrorCode: c.ErrorCode, ErrorText: c.ErrorText,
 		Parent: refOrNil(c.Parent), Guess: c.Guess,
 		TaskID: c.TaskID, TaskState: c.TaskStatus, Notes: c.Notes.Names(), Requests: c.Requests, Nested: c.Nested,

@@ -154,7 +154,7 @@ func bodyAfter(rec *store.Recording, head *tap.Frame) string {
 
 func (l *lister) printer(info store.Info) listing.Printer {
 	if l.o.JSON {
-		p := &listing.JSON{W: l.w, Ended: l.Ended}
+		p := &listing.JSON{W: l.w, Ended: l.Ended, Live: info.Status == store.Live && !l.o.Follow}
 		if l.label != "" {
 			p.Recording = info.Header.ID
 		}
