@@ -45,7 +45,9 @@ func (s *Session) silences(r *reply, st *step) bool {
 	if m := jsonrpc.Peek(st.raw); m.Method != "notifications/message" {
 		return false
 	}
-	rank := func(raw []byte, names ...string) int { return session.LogLevel(jsonrpc.Value(Value(raw, names...)).Decoded()) }
+	rank := func(raw []byte, names ...string) int {
+		return session.LogLevel(jsonrpc.Value(Value(raw, names...)).Decoded())
+	}
 	level := rank(st.raw, "params", "level")
 	asked := rank(s.script.triggers[r.trigger].raw, "params", "_meta", jsonrpc.MetaPrefix+"logLevel")
 	return level >= asked && level < session.LogLevel(r.level)
