@@ -346,6 +346,11 @@ func (w *walker) text(start, end int, s scope) {
 		edits = w.r.replaced(d.text, w.r.lineHits(d.text))
 	case s.user:
 		edits = w.r.replaced(d.text, w.r.userHits(d.text))
+	case s.object && isJSON(d.text):
+		in := walker{r: w.r, src: d.text}
+		in.space()
+		in.value(scope{secret: s.secret, all: true, but: true})
+		edits = in.edits
 	case s.secret != "":
 		from := 0
 		if i := bytes.IndexByte(d.text, ' '); s.scheme && i > 0 && isScheme(d.text[:i]) {
@@ -407,6 +412,8 @@ type scope struct {
 	rows, cells *columns
 	// scheme reports that the value may begin with an authentication scheme.
 	scheme bool
+	// object reports that the text may be an object with the secrets, as in AWS.
+	object bool
 	// word reports that a short word with this name is not a secret.
 	word bool
 	// random reports that only texts that look random are secrets, as tokens may be words or
@@ -463,7 +470,9 @@ func (r *Redactor) secretScope(rule, name string) scope {
 		return scope{secret: rule, all: true, number: true}
 	}
 	weak := weakName(name)
-	return scope{secret: rule, number: !weak, weak: weak, scheme: isAuthorization(name), word: strings.EqualFold(name, "token")}
+	plain := plainName(unqualified(name))
+	count := singular(plain) != plain && !wholeNames[plain] // several keys, or their number
+	return scope{secret: rule, number: !weak && !count, weak: weak, scheme: isAuthorization(name), word: plain == "token", object: strings.HasSuffix(plainName(name), "secretstring")}
 }
 
 // inside returns the scope of the values in an object or array that has the name of a

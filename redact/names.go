@@ -16,7 +16,8 @@ var secretNames = []string{
 	"authorization", "cookie", "credential", "connection string", "session id", "one time code",
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
-	"saml response", "jwt assertion", "id token hint", "basic auth",
+	"saml response", "jwt assertion", "id token hint", "basic auth", "api hash", "session string",
+	"pswd", "passwort", "kennwort", "contraseña", "contrasena",
 	// keys of services in the names of variables
 	"openai key", "anthropic key", "gemini key", "groq key", "mistral key", "cohere key", "deepseek key", "perplexity key", "openrouter key", "together key",
 	"replicate key", "elevenlabs key", "huggingface key", "tavily key", "exa key", "brave key", "firecrawl key", "serper key", "serp key", "jina key",
@@ -28,6 +29,32 @@ var secretNames = []string{
 // redisPass, but not in compass.
 var lastWords = map[string]bool{
 	"pass": true, "pw": true, "jwt": true, "bearer": true, "otp": true, "pat": true, "creds": true, "credentials": true, "auth": true,
+	"senha": true,
+}
+
+// qualifiers are words that may follow the name of a secret, as in SECRET_KEY_BASE.
+var qualifiers = setOf("base prod production dev development stage staging test live sandbox old new previous current primary secondary backup ro rw " +
+	"value string str confirmation confirm v bedrock")
+
+// unqualified returns a name without the qualifiers and digits at its end.
+func unqualified(name string) string {
+	for len(name) <= maxName {
+		name = strings.TrimRight(name, figureSigns+"-_.[] ")
+		last := lastWord(name)
+		if len(last) == len(name) || !qualifiers[last] {
+			break
+		}
+		name = name[:len(name)-len(last)]
+	}
+	return name
+}
+
+// singular returns a plain name without the s of several keys or passwords. Several tokens may be a count.
+func singular(plain string) string {
+	if strings.HasSuffix(plain, "keys") || strings.HasSuffix(plain, "passwords") {
+		return plain[:len(plain)-1]
+	}
+	return plain
 }
 
 // wholeNames are the names of secrets if they are the whole name.
@@ -42,7 +69,7 @@ var wholeNames = map[string]bool{
 var openNames = map[string]bool{
 	"progresstoken": true, "nextpagetoken": true, "pagetoken": true, "nexttoken": true, "continuationtoken": true,
 	"synctoken": true, "maxtoken": true, "totaltoken": true, "eostoken": true, "bostoken": true, "padtoken": true,
-	"oldpwd": true,
+	"oldpwd": true, "cookie2": true,
 }
 
 // isDir reports whether a value is the working directory in the variable PWD of a shell.
@@ -56,7 +83,7 @@ func isDir(name string, value []byte) bool {
 // weakName reports whether the name of a secret is ambiguous: a token may be a word or a
 // coin, a session a row of a table. A short number with such a name is not a secret.
 func weakName(name string) bool {
-	if !wholeNames[plainName(name)] && lastWords[lastWord(name)] {
+	if name = unqualified(name); !wholeNames[plainName(name)] && lastWords[lastWord(name)] {
 		return true
 	}
 	name = plainName(name)
@@ -106,12 +133,19 @@ func SecretName(name string) bool {
 	if openNames[plain] || strings.HasPrefix(name, "node_modules/") {
 		return false
 	}
-	for _, s := range endings {
-		if strings.HasSuffix(plain, s) {
-			return true
-		}
+	if endsSecret(plain) || plain != "" && lastWords[lastWord(name)] {
+		return true
 	}
-	return plain != "" && lastWords[lastWord(name)]
+	short := unqualified(name)
+	if plain = singular(plainName(short)); openNames[plain] {
+		return false
+	}
+	last := lastWord(short)
+	return endsSecret(plain) || len(last) < len(short) && last != "auth" && lastWords[last]
+}
+
+func endsSecret(plain string) bool {
+	return slices.ContainsFunc(endings, func(s string) bool { return strings.HasSuffix(plain, s) })
 }
 
 // lastWord returns the last word of a name in lower case. Words are separated by
@@ -138,7 +172,7 @@ func lastWord(name string) string {
 // endings are the plain names of secretNames.
 var endings = func() (list []string) {
 	for _, n := range secretNames {
-		list = append(list, strings.ReplaceAll(n, " ", ""))
+		list = append(list, plainName(n))
 	}
 	return list
 }()
@@ -168,6 +202,7 @@ func nameWords() (list []string) {
 			list = append(list, n+end)
 		}
 	}
+	list = append(list, "pass_")
 	slices.Sort(list)
 	return list
 }

@@ -234,7 +234,7 @@ func (r *Redactor) atPassword() bool {
 	if len(r.path) == 0 {
 		return false
 	}
-	name := plainName(r.path[len(r.path)-1].name)
+	name := singular(plainName(unqualified(r.path[len(r.path)-1].name)))
 	return strings.HasSuffix(name, "password") || strings.HasSuffix(name, "passphrase") || strings.HasSuffix(name, "passwd")
 }
 
