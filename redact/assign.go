@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
 	"strings"
 )
 
@@ -76,14 +77,25 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	}
 	plain := plainName(name)
 	value := text[from:to]
+	plainly := (sign == '=' || sign == ':') && !query && !quotedBefore(text, from) && beginsLine(text, start)
+	bare := false // a value that special characters cut to a few bytes
+	if plainly && isPassword(plain) {
+		if end := phraseEnd(text, from); end > to {
+			return from, end, rule
+		}
+		whole := text[from:wholeValue(text, to)]
+		bare = dense(whole) && !bytes.ContainsAny(whole, "<([{")
+	}
 	switch {
 	case strings.HasSuffix(plain, "cookie") && sign == ':':
+		plainly = false
 		to = max(to, lineEnd(text, from))
 		_, cookie, ok := bytes.Cut(text[from:to], []byte("="))
 		if !ok || isStandIn(cookie) { // prose about cookies
 			return 0, 0, ""
 		}
 	case strings.HasSuffix(plain, "authorization"):
+		plainly = false
 		if n := bytes.IndexByte(value, ' '); n > 0 && isScheme(value[:n]) { // in quotes
 			from += n + 1
 		}
@@ -106,7 +118,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 || sign == ':' && isJoined(text, from) { // the quote ends the string that contains the name
 			return 0, 0, ""
 		}
-	case sign == ':' && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
+	case sign == ':' && !bare && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
 		return 0, 0, ""
 	case sign == ':' || sign == '=':
 		loose := i > 0 && text[i-1] == ' '
@@ -123,7 +135,75 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
 		return 0, 0, ""
 	}
+	if plainly {
+		to = wholeValue(text, to)
+	}
 	return from, to, rule
+}
+
+// beginsLine reports whether a name is the first in its line, as in a file of settings.
+func beginsLine(text []byte, start int) bool {
+	lead := text[max(0, start-maxLead):start]
+	n := bytes.LastIndexByte(lead, '\n')
+	before := string(bytes.Trim(lead[n+1:], " \t"))
+	return (n >= 0 || start < maxLead) && (before == "" || before == "-" || before == "export")
+}
+
+// maxLead is the maximum length of an indentation.
+const maxLead = 40
+
+// restOfLine returns the text from an offset to the end of the line or to a comment.
+func restOfLine(text []byte, at int) []byte {
+	rest := text[at:min(len(text), at+maxList)]
+	if n := bytes.IndexAny(rest, "\r\n"); n >= 0 {
+		rest = rest[:n]
+	}
+	for _, comment := range []string{" #", "\t#"} {
+		if n := bytes.Index(rest, []byte(comment)); n >= 0 {
+			rest = rest[:n]
+		}
+	}
+	return bytes.TrimRight(rest, " \t")
+}
+
+// wholeValue returns the end of a value without quotes that is all of a line: quotes, brackets
+// and semicolons belong to it, but not JSON, markup or another assignment after it.
+func wholeValue(text []byte, to int) int {
+	rest := restOfLine(text, to)
+	if len(rest) == 0 || rest[0] == '\\' || bytes.IndexByte(rest, ' ') >= 0 {
+		return to
+	}
+	for i := range rest {
+		if assigns(rest[i+1:]) && strings.IndexByte(";,&", rest[i]) >= 0 || bytes.HasPrefix(rest[i:], []byte("</")) || bytes.HasPrefix(rest[i:], []byte(`,"`)) || bytes.HasPrefix(rest[i:], []byte(`":`)) {
+			rest = rest[:i]
+			break
+		}
+	}
+	rest = bytes.TrimRight(rest, "\"'`,;")
+	if !bytes.ContainsFunc(rest, func(r rune) bool { return r < 0x80 && alnum[r] }) {
+		return to
+	}
+	return to + len(rest)
+}
+
+// phraseEnd returns the end of a passphrase: four or more words that are a line, without those of a sentence.
+func phraseEnd(text []byte, at int) int {
+	rest := restOfLine(text, at)
+	words := bytes.Split(rest, []byte(" "))
+	for _, w := range words {
+		if len(w) < 3 || len(bytes.Trim(w, "abcdefghijklmnopqrstuvwxyz")) > 0 || typeNames[string(w)] || proseWords[string(w)] || SecretName(string(w)) {
+			return at
+		}
+	}
+	if len(words) < 4 {
+		return at
+	}
+	return at + len(rest)
+}
+
+// isPassword reports whether a plain name is that of a password.
+func isPassword(plain string) bool {
+	return slices.ContainsFunc([]string{"password", "passphrase", "passwd", "passwort", "pwd"}, func(s string) bool { return strings.HasSuffix(plain, s) })
 }
 
 // isJoined reports whether the quote before an offset ends a string that code joins to
@@ -277,7 +357,7 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	}
 	for to = i; to < len(text) && !endsValue(text, to, sign, query); to++ {
 	}
-	for to > i && (text[to-1] == '.' || text[to-1] == ',' || text[to-1] == ';' || text[to-1] == ':' || text[to-1] == '\\') {
+	for to > i && sign != '>' && (text[to-1] == '.' || text[to-1] == ',' || text[to-1] == ';' || text[to-1] == ':' || text[to-1] == '\\') {
 		to--
 	}
 	return i, to
@@ -285,11 +365,14 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 
 // endsValue reports whether a value without quotes ends before text[i].
 func endsValue(text []byte, i int, sign byte, query bool) bool {
+	if sign == '>' {
+		return text[i] == '<' || text[i] == '\n'
+	}
 	switch c := text[i]; c {
 	case '\x1b':
 		return true // an escape sequence of a terminal
 	case ' ', '\t', '\r', '\n', '"', '\'', '`', '<', '>':
-		return sign != '>' || c == '<' || c == '\n'
+		return true
 	case '&', '#':
 		if e, n := entity(text[i:]); n > 0 && e != '&' {
 			return true

@@ -16,6 +16,10 @@ var typeNames = setOf("string str number int integer boolean bool object array a
 // plainTypes are those that are descriptions even in quotes.
 var plainTypes = setOf("string str number int integer boolean bool object required optional none null nil undefined")
 
+// proseWords are words of sentences and of descriptions, which a passphrase does not have.
+var proseWords = setOf("the and for are was were has have had not you your this that these with from must should will can may use used using user users " +
+	"login enter new account name email default minimum maximum least most characters letters digits long length field set database server only change changed when")
+
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(words) {

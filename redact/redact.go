@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mcptap/mcptap/tap"
@@ -234,8 +233,7 @@ func (r *Redactor) atPassword() bool {
 	if len(r.path) == 0 {
 		return false
 	}
-	name := singular(plainName(unqualified(r.path[len(r.path)-1].name)))
-	return strings.HasSuffix(name, "password") || strings.HasSuffix(name, "passphrase") || strings.HasSuffix(name, "passwd")
+	return isPassword(singular(plainName(unqualified(r.path[len(r.path)-1].name))))
 }
 
 // stays counts an occurrence of a value that is kept.
