@@ -123,9 +123,16 @@ func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 	small := name == strings.ToLower(name) // environment variables have capitals
 	known := joints > 0 && (codeRoots[root] || argument && small && SecretName(last))
 	switch {
+	case isComposite(value):
+		return true
 	case path == 0 || value[0]-'0' < 10:
 		return loose && len(value) > 1 && value[0] == '/' && strings.IndexByte("^[(\\", value[1]) >= 0 || isPattern(value)
+	case value[0] == '&' && path == len(value) && (loose || !digits):
+		return true
 	case path < len(value) && (value[path] == '(' || value[path] == '['):
+		if n := bytes.IndexAny(value[path:], ")]"); n >= 0 && path+n+1 < len(value) && alnum[value[path+n+1]] { // as in a password
+			return false
+		}
 		rest, _, _ := bytes.Cut(text[from+path:min(len(text), to+200)], []byte("\n"))
 		closed := path+1 == len(value) || bytes.ContainsAny(rest, ")]")
 		return closed && (loose || known || small && !digits)
@@ -135,6 +142,19 @@ func isCode(text []byte, name string, from, to int, loose, argument bool) bool {
 		return true
 	}
 	return joints == 0 && !digits && argument && small && SecretName(string(value)) && isWord(value)
+}
+
+// isComposite reports whether a value is the beginning of a composite literal, such as []string{ or &Response{.
+func isComposite(value []byte) bool {
+	kind, ok := bytes.CutSuffix(value, []byte("{"))
+	for i := 0; i < 2; i++ { // a slice of pointers, a map
+		kind = bytes.TrimLeft(kind, "&*[]"+figureSigns)
+		if _, element, found := bytes.Cut(kind, []byte("]")); found && bytes.HasPrefix(kind, []byte("map[")) {
+			kind = element
+		}
+	}
+	path, _, _ := identifiers(kind)
+	return ok && path > 0 && path == len(kind)
 }
 
 // identifiers returns the length of the identifiers at the beginning of a value, the number

@@ -212,8 +212,11 @@ func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 }
 
 // know searches for a secret in other places. Of those that may be ordinary words, it replaces the
-// values of the user's rules and long passwords where they stand alone.
+// values of the user's rules and long passwords where they stand alone. What may be code is not searched for.
 func (r *Redactor) know(rule string, value []byte) {
+	if rule == nameRule && bytes.ContainsAny(value, "{[(") && !bytes.ContainsAny(value, figureSigns) {
+		return // code that looks like a value
+	}
 	if r.known.add(value); searchable(value) || isFigures(value) {
 		return
 	}

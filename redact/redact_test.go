@@ -383,3 +383,14 @@ func TestNotText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What may be code is not searched for elsewhere.
+func TestCodeIsNotKnown(t *testing.T) {
+	r := New(testOptions())
+	const line = "call []LongWord[int64 and function(x y)"
+	r.know(nameRule, []byte("[]LongWord["))
+	r.know(nameRule, []byte("function(x y)"))
+	if got := r.Frame(&tap.Frame{Seq: 1, Lane: tap.Stderr, Raw: []byte(line)}); string(got) != line {
+		t.Errorf("%s becomes %s", line, got)
+	}
+}
