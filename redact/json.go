@@ -147,6 +147,9 @@ func (w *walker) object(s scope) {
 				if pair == (scope{}) {
 					pair = w.paired(w.nameAhead(object), pair)
 				}
+				if pair == (scope{}) && plain == "value" && w.isCookie(object) {
+					pair = scope{secret: nameRule}
+				}
 				if pair.secret != "" || pair.header != "" {
 					in = pair
 				}
@@ -593,6 +596,13 @@ func (w *walker) nameAhead(object int) (found string) {
 		}
 	})
 	return found
+}
+
+// isCookie reports whether the object at an offset, which has a value, is a cookie of a browser.
+func (w *walker) isCookie(object int) bool {
+	seen := map[string]bool{}
+	w.peek(object, func(name string, _ []byte) { seen[plainName(name)] = true })
+	return seen["name"] && (seen["httponly"] || seen["samesite"] || seen["domain"] && (seen["path"] || seen["secure"] || seen["hostonly"] || seen["expires"]))
 }
 
 // columns are the names of the columns of a table, as in
