@@ -118,12 +118,15 @@ func notOfScheme(r rune) bool {
 }
 
 // credentials masks what follows an authentication scheme. For Basic (RFC 7617) it also
-// adds the password to the known values.
+// adds the password to the known values, and the user if it is the secret.
 func (m *Masker) credentials(scheme, value string) string {
 	if strings.EqualFold(scheme, "basic") {
 		if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
-			if _, password, ok := strings.Cut(string(plain), ":"); ok {
+			if user, password, ok := strings.Cut(string(plain), ":"); ok {
 				m.secret(password)
+				if password == "" || strings.EqualFold(password, "x-oauth-basic") || redact.LooksRandom(user) {
+					m.secret(user)
+				}
 			}
 		}
 	}

@@ -24,8 +24,11 @@ type part struct {
 // credential matches a parameter of credentials, such as those of Digest.
 var credential = regexp.MustCompile(`([\w-]+)="?([^"\s,;]+)`)
 
+// schemes are authentication schemes that clients put in front of a key.
+var schemes = map[string]bool{"bearer": true, "token": true, "apikey": true, "basic": true}
+
 // inside appends the secrets inside a masked value, which may be repeated without the rest:
-// the value without its quotes or URL escapes, strings of JSON or of base64 of it, and
+// the value without its quotes or URL escapes, what follows a scheme or a user, strings of JSON or of base64 of it, and
 // parameters of credentials.
 func inside(list []part, value string, certain bool, depth int) []part {
 	add := func(s string, certain bool) {
@@ -38,6 +41,20 @@ func inside(list []part, value string, certain bool, depth int) []part {
 	}
 	if plain, err := url.PathUnescape(value); err == nil {
 		add(plain, certain)
+	}
+	scheme, rest, _ := strings.Cut(value, " ")
+	first, _, isList := strings.Cut(value, ", ")
+	user, password, isPair := strings.Cut(value, ":")
+	switch {
+	case schemes[strings.ToLower(scheme)]: // as in X-Api-Key: Bearer …
+		add(strings.Trim(rest, " "), certain)
+	case isList && !strings.Contains(first, "="): // cookies that are separated by commas
+		add(first, false)
+	case user == "s" && isPair: // a signed session id of Express
+		id, _, _ := strings.Cut(password, ".")
+		add(id, false)
+	case isPair && !strings.HasPrefix(password, "//") && !strings.ContainsAny(user, `{["=`):
+		add(password, certain && !strings.Contains(password, ":"))
 	}
 	switch {
 	case strings.HasPrefix(value, "eyJ"):
