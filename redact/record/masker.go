@@ -111,6 +111,8 @@ type maskedLane struct {
 	coded bool   // its head names a content coding
 	begun bool   // the first piece has arrived
 	mask  func([]byte) ([]byte, []string)
+	// open reports that the body is recorded as it is if it is too large to be masked.
+	open bool
 	// endpoint reports that the next event may be the endpoint event of HTTP+SSE,
 	// which is the first that has anything but comments.
 	endpoint bool
@@ -208,6 +210,11 @@ func (m *Masker) end(exchange uint64, e *tap.Event) {
 	if x != nil {
 		for i := range x.lanes {
 			l := &x.lanes[i]
+			if l.open && len(l.held) > 0 { // it was truncated
+				out, names := l.mask(l.held)
+				l.held, l.names = out, append(l.names, names...)
+				m.release(exchange, []tap.Lane{tap.ToServer, tap.ToClient}[i], l)
+			}
 			for _, name := range l.names {
 				e.Masked = appendNew(e.Masked, name)
 			}
@@ -246,8 +253,11 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 		l.begun = true
 		l.endpoint = form == tap.FormEvent && at == tap.ToClient && x.method == "GET"
 		if form == tap.FormBody || form == tap.FormBytes {
-			l.mask = m.masks(x, l)
+			l.mask = m.masks(x, l, form, p)
 		}
+	}
+	if l.open && (form != tap.FormBody || len(l.held)+len(p) > maxSecretBody) {
+		m.release(exchange, at, l)
 	}
 	switch {
 	case l.mask != nil:
@@ -266,9 +276,20 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 	}
 }
 
-// masks returns the function that masks a body, nil if the body is not masked.
-func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string) {
+// release records what is held of an open body, and does not mask the rest.
+func (m *Masker) release(exchange uint64, at tap.Lane, l *maskedLane) {
+	held := l.held
+	l.held, l.mask, l.open = nil, nil, false
+	if len(held) > 0 {
+		m.pass(exchange, at, tap.FormBody, held, false)
+	}
+}
+
+// masks returns the function that masks a body, nil if the body is not masked. p is its first piece.
+func (m *Masker) masks(x *masked, l *maskedLane, form tap.Form, p []byte) func([]byte) ([]byte, []string) {
 	switch {
+	case isJSON(l.media) && isRPC(p):
+		return nil
 	case l.media == typeForm:
 		return func(p []byte) ([]byte, []string) {
 			out, names := m.form(string(p))
@@ -280,6 +301,9 @@ func (m *Masker) masks(x *masked, l *maskedLane) func([]byte) ([]byte, []string)
 		return m.multipart
 	case x.secret && (l.media == "" || l.media == "text/plain" || l.media == "text/json"):
 		return m.unnamed
+	case isJSON(l.media) && form == tap.FormBody:
+		l.open = true
+		return m.tokens
 	}
 	return nil
 }
@@ -304,6 +328,9 @@ func (l *maskedLane) body(p []byte, end bool) (out []byte, ok bool) {
 		return nil, false
 	}
 	if l.coded && !utf8.Valid(l.held) { // it could not be decoded
+		if l.open {
+			return l.held, true
+		}
 		l.withhold("the body was not recorded, as there may be tokens in it")
 		return nil, false
 	}

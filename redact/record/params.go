@@ -30,6 +30,8 @@ var secretPaths = map[string]bool{
 	"par": true, "authorize": true, "authorization": true,
 	"device_authorization": true, "login": true, "callback": true,
 	"access_token": true, "accesstoken": true, "refresh": true, "oauth": true, "signin": true, "sign-in": true, "bc-authorize": true,
+	"refresh_token": true, "revoke_token": true, "device": true, "clients-registrations": true,
+	"authenticate": true, "session": true, "sessions": true, "signup": true, "sign-up": true,
 }
 
 // hasSecretPath reports whether a request target is such an endpoint.
@@ -206,9 +208,52 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
+// tokenNames are members that are secret in a JSON body of any endpoint, in lower case and without separators.
+var tokenNames = map[string]bool{
+	"accesstoken": true, "refreshtoken": true, "idtoken": true, "clientsecret": true, "registrationaccesstoken": true, "devicecode": true, "password": true,
+}
+
+// tokens masks such members in a body, unless it is a JSON-RPC message.
+func (m *Masker) tokens(p []byte) (masked []byte, names []string) {
+	if isRPC(p) {
+		return p, nil
+	}
+	return m.members(p, func(name string) bool { return tokenNames[strings.ReplaceAll(strings.ToLower(name), "_", "")] })
+}
+
+// isRPC reports whether the beginning of a body is that of a JSON-RPC message or of a batch.
+func isRPC(p []byte) bool {
+	depth := 0
+	for i := 0; i < len(p); {
+		switch p[i] {
+		case '"':
+			end := stringEnd(p, i)
+			if sign := skipSpace(p, end); depth == 1 && string(p[i:end]) == `"jsonrpc"` && sign < len(p) && p[sign] == ':' {
+				return true
+			}
+			i = end
+			continue
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		i++
+	}
+	return false
+}
+
 // json masks the strings after secret names, at any depth. It also reads truncated JSON and
-// other texts, and leaves everything else unchanged.
+// other texts, and leaves everything else unchanged, and JSON-RPC messages.
 func (m *Masker) json(p []byte) (masked []byte, names []string) {
+	if isRPC(p) {
+		return p, nil
+	}
+	return m.members(p, isSecretName)
+}
+
+// members masks the strings after the names that are secret.
+func (m *Masker) members(p []byte, secret func(name string) bool) (masked []byte, names []string) {
 	out := make([]byte, 0, len(p)+64)
 	for i := 0; i < len(p); {
 		quote := bytes.IndexByte(p[i:], '"')
@@ -219,7 +264,7 @@ func (m *Masker) json(p []byte) (masked []byte, names []string) {
 		name, value := p[i+quote:end], skipSpace(p, end)
 		out = append(out, p[i:end]...)
 		i = end
-		if value == len(p) || p[value] != ':' || !isSecretName(plainString(name)) {
+		if value == len(p) || p[value] != ':' || !secret(plainString(name)) {
 			continue
 		}
 		if value = skipSpace(p, value+1); value == len(p) {
