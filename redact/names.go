@@ -137,15 +137,24 @@ func SecretName(name string) bool {
 		return true
 	}
 	short := unqualified(name)
-	if plain = singular(plainName(short)); openNames[plain] {
+	if short != name {
+		plain = plainName(short)
+	}
+	one := singular(plain)
+	if short == name && one == plain || openNames[one] {
 		return false
 	}
 	last := lastWord(short)
-	return endsSecret(plain) || len(last) < len(short) && last != "auth" && lastWords[last]
+	return endsSecret(one) || len(last) < len(short) && last != "auth" && lastWords[last]
 }
 
 func endsSecret(plain string) bool {
-	return slices.ContainsFunc(endings, func(s string) bool { return strings.HasSuffix(plain, s) })
+	for _, s := range endings {
+		if strings.HasSuffix(plain, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // lastWord returns the last word of a name in lower case. Words are separated by

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A charset is a set of bytes.
@@ -160,6 +161,41 @@ func (s *shape) match(text []byte, at int, r runs) (from, to int) {
 		return 0, 0
 	}
 	return from, to
+}
+
+// keyFinder returns an automaton for the prefixes of the shapes, and of JSON Web Tokens.
+var keyFinder = sync.OnceValues(func() (*automaton, []shape) {
+	shapes, err := parseShapes(shapesText)
+	if err != nil {
+		panic("redact: " + err.Error())
+	}
+	words := []string{"eyj"}
+	for _, s := range shapes {
+		words = append(words, s.prefix)
+	}
+	return newAutomaton(words), shapes
+})
+
+// Keys returns the ranges of the JSON Web Tokens and of the keys of services in a text, in order.
+func Keys(text []byte) (found [][2]int) {
+	a, shapes := keyFinder()
+	ends := runs{}
+	a.each(text, func(w int32, start, end int) {
+		from, to := start, 0
+		if w == 0 {
+			to = jwtEnd(text, start, ends)
+		} else {
+			from, to = shapes[w-1].match(text, start, ends)
+		}
+		switch n := len(found); {
+		case from >= to:
+		case n > 0 && from < found[n-1][1]:
+			found[n-1][1] = max(to, found[n-1][1])
+		default:
+			found = append(found, [2]int{from, to})
+		}
+	})
+	return found
 }
 
 // follows reports whether a text begins with the prefix and enough bytes after it.

@@ -11,14 +11,14 @@ import (
 type fieldRule uint8
 
 const (
-	fieldOpen      fieldRule = iota
-	fieldWhole               // the value
-	fieldScheme              // what follows the authentication scheme
-	fieldCookies             // the values of cookies
-	fieldSetCookie           // the value of one cookie, not its attributes
-	fieldURL                 // the secret parts of a URL
-	fieldLinks               // the secret parts of URLs in angle brackets
-	fieldProtocols           // those in a list that are too long for a name, or look random
+	fieldOpen      fieldRule = iota // only the secret parts of a URL, and keys of services
+	fieldWhole                      // the value
+	fieldScheme                     // what follows the authentication scheme
+	fieldCookies                    // the values of cookies
+	fieldSetCookie                  // the value of one cookie, not its attributes
+	fieldURL                        // the secret parts of a URL
+	fieldLinks                      // the secret parts of URLs in angle brackets
+	fieldProtocols                  // those in a list that are too long for a name, or look random
 )
 
 var fieldRules = []struct {
@@ -108,7 +108,11 @@ func (m *Masker) field(name, value string) string {
 	case fieldProtocols:
 		return m.protocols(value)
 	}
-	return value
+	if strings.Contains(value, "://") && !strings.ContainsAny(value, " ,;<") {
+		masked, _ := m.url(value)
+		return masked
+	}
+	return m.keys(value)
 }
 
 // notOfScheme reports whether a rune does not occur in the names of authentication

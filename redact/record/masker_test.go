@@ -30,6 +30,7 @@ func TestPseudonyms(t *testing.T) {
 func TestMaskedFields(t *testing.T) {
 	m := testMasker()
 	p := func(s string) string { return m.pseudonym(s) }
+	pat, jwt := "ghp_"+strings.Repeat("aB3", 12), "ey"+"JhbGciOiJIUzI1NiJ9"+".ey"+"JzdWIiOiIxIn0."+"c2ln"
 	for _, tc := range []struct{ name, value, want string }{
 		{"Authorization", "Bearer abc", "Bearer " + p("abc")},
 		{"authorization", "Bearer  abc ", "Bearer " + p("abc")},
@@ -61,6 +62,14 @@ func TestMaskedFields(t *testing.T) {
 		{"Token", "1", p("1")},
 		{"Password", "1", p("1")},
 		{"Refresh", "0; url=/cb?code=1", "0; url=/cb?code=" + p("1")},
+		{"Session", "1", p("1")},
+		{"X-Database-Url", "postgres://app:pw@db/x", "postgres://" + p("app:pw") + "@db/x"},
+		{"X-Upstream", "http://h/x?token=1", "http://h/x?token=" + p("1")},
+		{"X-Note", "a " + pat + ", b", "a " + p(pat) + ", b"},
+		{"X-User", jwt, p(jwt)},
+		{"Location", "/login?next=%2Fcb%3Ftoken%3D1%26a%3Db", "/login?next=%2Fcb%3Ftoken%3D" + url.QueryEscape(p("1")) + "%26a%3Db"},
+		{"Origin", "https://x.example:8080", "https://x.example:8080"},
+		{"Content-Security-Policy", "default-src 'self' https://x.example", "default-src 'self' https://x.example"},
 		{"Location", "https://me:pw@x/y?a=b@c", "https://" + p("me:pw") + "@x/y?a=b@c"},
 	} {
 		if got := m.field(tc.name, tc.value); got != tc.want {
@@ -71,23 +80,31 @@ func TestMaskedFields(t *testing.T) {
 
 func TestMaskedURLs(t *testing.T) {
 	m := testMasker()
+	pat := "ghp_" + strings.Repeat("aB3", 12)
 	for raw, want := range map[string]string{
-		"/mcp":                            "/mcp",
-		"/message?sessionId=1":            "/message?sessionId=" + m.pseudonym("1"),
-		"/message?SESSION_ID=1&a=b":       "/message?SESSION_ID=" + m.pseudonym("1") + "&a=b",
-		"/cb?co%64e=a%20b;state=x":        "/cb?co%64e=" + m.pseudonym("a b") + ";state=" + m.pseudonym("x"),
-		"/cb?code=%zz&code&code=":         "/cb?code=" + m.pseudonym("%zz") + "&code&code=",
-		"/?a=code=1&&x":                   "/?a=code=1&&x",
-		"http://u/p?api_key=k#state=s":    "http://u/p?api_key=" + m.pseudonym("k") + "#state=" + m.pseudonym("s"),
-		"http://me:pw@x":                  "http://" + m.pseudonym("me:pw") + "@x",
-		"//me@x/@y":                       "//" + m.pseudonym("me") + "@x/@y",
-		"/users//@me":                     "/users//@me",
-		"http://x/@y?z@w":                 "http://x/@y?z@w",
-		"/blob?se=1&sig=a%2Bb":            "/blob?se=1&sig=" + m.pseudonym("a+b"),
-		"/o?X-Amz-Signature=1&sid=2":      "/o?X-Amz-Signature=" + m.pseudonym("1") + "&sid=" + m.pseudonym("2"),
-		"/mcp?config=eyJhIjoxfQ%3D%3D&x":  "/mcp?config=" + m.pseudonym("eyJhIjoxfQ==") + "&x",
-		"/mcp?config=%7B%22a%22%3A1%7D":   "/mcp?config=" + m.pseudonym(`{"a":1}`),
-		"/message?sessionId=1?sessionId=": "/message?sessionId=" + m.pseudonym("1?sessionId="),
+		"/mcp":                                        "/mcp",
+		"/message?sessionId=1":                        "/message?sessionId=" + m.pseudonym("1"),
+		"/message?SESSION_ID=1&a=b":                   "/message?SESSION_ID=" + m.pseudonym("1") + "&a=b",
+		"/cb?co%64e=a%20b;state=x":                    "/cb?co%64e=" + m.pseudonym("a b") + ";state=" + m.pseudonym("x"),
+		"/cb?code=%zz&code&code=":                     "/cb?code=" + m.pseudonym("%zz") + "&code&code=",
+		"/?a=code=1&&x":                               "/?a=code=1&&x",
+		"http://u/p?api_key=k#state=s":                "http://u/p?api_key=" + m.pseudonym("k") + "#state=" + m.pseudonym("s"),
+		"http://me:pw@x":                              "http://" + m.pseudonym("me:pw") + "@x",
+		"//me@x/@y":                                   "//" + m.pseudonym("me") + "@x/@y",
+		"/users//@me":                                 "/users//@me",
+		"http://x/@y?z@w":                             "http://x/@y?z@w",
+		"/blob?se=1&sig=a%2Bb":                        "/blob?se=1&sig=" + m.pseudonym("a+b"),
+		"/o?X-Amz-Signature=1&sid=2":                  "/o?X-Amz-Signature=" + m.pseudonym("1") + "&sid=" + m.pseudonym("2"),
+		"/mcp?config=eyJhIjoxfQ%3D%3D&x":              "/mcp?config=" + m.pseudonym("eyJhIjoxfQ==") + "&x",
+		"/mcp?config=%7B%22a%22%3A1%7D":               "/mcp?config=" + m.pseudonym(`{"a":1}`),
+		"/sse?url=http%3A%2F%2Fh%2Fsse%3Fapi_key%3D1": "/sse?url=http%3A%2F%2Fh%2Fsse%3Fapi_key%3D" + url.QueryEscape(m.pseudonym("1")),
+		"/login?next=/cb?token=1":                     "/login?next=/cb?token=" + m.pseudonym("1"),
+		"/x?database_url=postgres%3A%2F%2Fa:b@h":      "/x?database_url=postgres%3A%2F%2F" + url.QueryEscape(m.pseudonym("a:b")) + "%40h",
+		"/mcp;jsessionid=1;v=2/a?b=c":                 "/mcp;jsessionid=" + m.pseudonym("1") + ";v=2/a?b=c",
+		"/mcp?ticket=ST-12345&session=open":           "/mcp?ticket=" + m.pseudonym("ST-12345") + "&session=open",
+		"/mcp?a=" + pat + "&b=%20":                    "/mcp?a=" + m.pseudonym(pat) + "&b=%20",
+		"/mcp?url=http%3A%2F%2Fh%2Fx%20y&next=/a":     "/mcp?url=http%3A%2F%2Fh%2Fx%20y&next=/a",
+		"/message?sessionId=1?sessionId=":             "/message?sessionId=" + m.pseudonym("1?sessionId="),
 	} {
 		if got, _ := m.url(raw); got != want {
 			t.Errorf("%s becomes %s, want %s", raw, got, want)

@@ -60,11 +60,14 @@ func isJSON(mediaType string) bool {
 
 // url masks the user, the parameters and the random-looking path segments of a URL or
 // request target, and returns their names.
-func (m *Masker) url(raw string) (masked string, names []string) {
+func (m *Masker) url(raw string) (masked string, names []string) { return m.urlIn(raw, 0) }
+
+// urlIn is url for a URL inside of depth others.
+func (m *Masker) urlIn(raw string, depth int) (masked string, names []string) {
 	place, params := raw, ""
 	if start := strings.IndexAny(raw, "?#") + 1; start > 0 {
 		place = raw[:start]
-		params, names = m.form(raw[start:])
+		params, names = m.formIn(raw[start:], depth)
 	}
 	authority, path := "", place
 	if scheme, rest, ok := strings.Cut(place, "//"); ok && (scheme == "" || strings.HasSuffix(scheme, ":")) {
@@ -78,6 +81,14 @@ func (m *Masker) url(raw string) (masked string, names []string) {
 			names = append(names, "user")
 		}
 	}
+	path = pathParameter.ReplaceAllStringFunc(path, func(s string) string {
+		name, value, _ := strings.Cut(s[1:], "=")
+		if !isSecretName(unescape(name)) {
+			return s
+		}
+		names = append(names, unescape(name))
+		return ";" + name + "=" + m.named(unescape(name), unescape(value))
+	})
 	path, random := m.path(path)
 	if random {
 		names = append(names, "path")
@@ -113,8 +124,13 @@ func (m *Masker) path(path string) (out string, masked bool) {
 // isSlash reports whether a rune ends a path segment, which includes ? and #.
 func isSlash(r rune) bool { return r == '/' || r == '?' || r == '#' }
 
+// pathParameter matches a parameter of a path, such as ;jsessionid=….
+var pathParameter = regexp.MustCompile(`;[\w.%-]+=[^;/?#]+`)
+
 // form masks the values of a list of parameters. Everything else is unchanged.
-func (m *Masker) form(raw string) (masked string, names []string) {
+func (m *Masker) form(raw string) (masked string, names []string) { return m.formIn(raw, 0) }
+
+func (m *Masker) formIn(raw string, depth int) (masked string, names []string) {
 	var b strings.Builder
 	for raw != "" {
 		end := strings.IndexAny(raw, "&#;")
@@ -124,17 +140,67 @@ func (m *Masker) form(raw string) (masked string, names []string) {
 		} else {
 			separator = raw[end : end+1]
 		}
-		name, value, _ := strings.Cut(raw[:end], "=")
-		if plain := unescape(name); value != "" && (isSecretName(plain) || isObject(unescape(value))) {
-			b.WriteString(name + "=" + m.named(plain, unescape(value)))
-			names = appendNew(names, plain)
-		} else {
-			b.WriteString(raw[:end])
+		name, value, ok := strings.Cut(raw[:end], "=")
+		sign := ""
+		if ok {
+			sign = "="
 		}
+		plain, text := unescape(name), unescape(value)
+		switch {
+		case value != "" && (isSecretName(plain) || isObject(text) || ticketNames[strings.ToLower(plain)] && passes(text)):
+			value = m.named(plain, text)
+			names = appendNew(names, plain)
+		default:
+			open := m.parameter(value, text, depth)
+			if open != value {
+				names = appendNew(names, plain)
+			}
+			value = open
+		}
+		b.WriteString(name + sign + value)
 		b.WriteString(separator)
 		raw = raw[end+len(separator):]
 	}
 	return b.String(), names
+}
+
+// ticketNames are parameters that are secret if their value is long.
+var ticketNames = map[string]bool{"ticket": true, "session": true}
+
+func passes(value string) bool {
+	return len(value) >= 8 && strings.ContainsAny(value, "0123456789") || len(value) >= 20
+}
+
+// maxURLs is the maximum depth of URLs in parameters of URLs.
+const maxURLs = 3
+
+// parameter masks the secrets in a parameter, whose text has no escapes: those of a URL, and keys of services.
+func (m *Masker) parameter(value, text string, depth int) string {
+	if strings.Contains(text, "://") || strings.HasPrefix(text, "/") && strings.ContainsAny(text, "?;#") {
+		if depth < maxURLs {
+			if masked, names := m.urlIn(text, depth+1); len(names) > 0 && strings.ContainsAny(value, "%+") {
+				return url.QueryEscape(masked)
+			} else if len(names) > 0 {
+				return masked
+			}
+		}
+	}
+	return m.keys(value)
+}
+
+// keys masks the JSON Web Tokens and the keys of services in a text.
+func (m *Masker) keys(text string) string {
+	const least = 16
+	if len(text) < least {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, k := range redact.Keys([]byte(text)) {
+		b.WriteString(text[at:k[0]] + m.secret(text[k[0]:k[1]]))
+		at = k[1]
+	}
+	return b.String() + text[at:]
 }
 
 // isObject reports whether a value is JSON or base64 of it: settings, in which some servers
