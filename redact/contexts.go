@@ -38,6 +38,8 @@ var contexts = []context{
 	{anchors: []string{"SecureString"}, at: `\bConvertTo-SecureString\s+(?:-String\s+)?()["']([^"'\n]+)["']`},
 	{anchors: []string{"auth=(", "auth = (", "BasicAuth("}, at: `(?:\bauth\s*=\s*|BasicAuth)\(\s*["'][^"'\n]*["']\s*,\s*()["']([^"'\n]+)["']`},
 	{anchors: []string{"(\"", "('"}, at: `\(["']([\w.-]+)["']\s*,\s*["']([^"'\s]+)["']`, sentence: true},
+	{anchors: []string{".fill(", ".type(", ".pressSequentially("}, at: "(?i)password[^\n]{0,80}?\\)\\.(?:fill|type|pressSequentially)\\(()[\"'`]([^\"'`\\n]+)[\"'`]"},
+	{anchors: []string{".fill(", ".type("}, at: "(?i)\\.(?:fill|type)\\(\\s*[\"'`][^\n,]{0,80}?password[^\n,]{0,20}?[\"'`]\\s*,\\s*()[\"'`]([^\"'`\\n]+)[\"'`]"},
 	{anchors: []string{"Private-Lines"}, at: `Private-Lines: \d+()\r?\n((?:[A-Za-z0-9+/=]+\r?\n)*[A-Za-z0-9+/=]+)(?:\r?\n|$)`},
 	{anchors: []string{"machine ", "default login"}, at: `(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(password)\s+(\S+)`},
 	{anchors: []string{"oracle:thin"}, at: `\boracle:thin:\w+/()([^\s@"']+)@`},

@@ -143,6 +143,8 @@ func (w *walker) object(s scope) {
 			switch {
 			case pairNames[plain] && w.src[w.at] == '"':
 				pair = w.paired(w.string(), pair)
+			case (plain == "text" || plain == "value") && w.isPasswordField(object):
+				in = scope{secret: nameRule}
 			case pairValues[plain]:
 				if pair == (scope{}) {
 					pair = w.paired(w.nameAhead(object), pair)
@@ -603,6 +605,18 @@ func (w *walker) isCookie(object int) bool {
 	seen := map[string]bool{}
 	w.peek(object, func(name string, _ []byte) { seen[plainName(name)] = true })
 	return seen["name"] && (seen["httponly"] || seen["samesite"] || seen["domain"] && (seen["path"] || seen["secure"] || seen["hostonly"] || seen["expires"]))
+}
+
+// isPasswordField reports whether the object at an offset, which has a text, types it into the
+// password field of a page.
+func (w *walker) isPasswordField(object int) (found bool) {
+	w.peek(object, func(name string, value []byte) {
+		if name == "element" || name == "selector" || name == "locator" {
+			field, _ := peeked(value)
+			found = found || strings.Contains(plainName(field), "password")
+		}
+	})
+	return found
 }
 
 // columns are the names of the columns of a table, as in
