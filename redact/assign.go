@@ -132,7 +132,7 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		}
 	}
 	if value = text[from:to]; vacant(value) || isStandIn(value) || isDir(name, value) || isVersion(value, weakName(name)) ||
-		sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) {
+		sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) && !bytes.HasPrefix(text[to:], []byte("]]>")) {
 		return 0, 0, ""
 	}
 	if plainly {
@@ -326,6 +326,12 @@ func listAt(text []byte, i int) (from, to int) {
 func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	if bytes.HasPrefix(text[i:], []byte("[]byte(")) {
 		i += len("[]byte(")
+	}
+	if rest, ok := bytes.CutPrefix(text[i:], []byte("<![CDATA[")); ok && sign == '>' {
+		if n := bytes.Index(rest, []byte("]]>")); n >= 0 {
+			i = len(text) - len(rest)
+			return i, i + n
+		}
 	}
 	if i+1 < len(text) && strings.IndexByte("@$bBrRfFuU", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
 		i++ // a prefix such as b"…" or r"…"

@@ -16,6 +16,8 @@ type context struct {
 	// sentence reports that the value must look like a secret, as ordinary words may occur
 	// in its place.
 	sentence bool
+	// random reports that the value must look random.
+	random bool
 }
 
 var contexts = []context{
@@ -26,9 +28,11 @@ var contexts = []context{
 	// XML
 	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
 	{anchors: []string{"AttributeValue", "<value"}, at: `\b(?:[Nn]ame|key)="([\w:.-]+)"[^<>]*>\s*<(?:\w+:)?(?:AttributeValue|value)\b[^<>]*>([^<>]+)<`},
+	{anchors: []string{"name=\"", "key=\""}, at: `<(?:string|property|entry|item|param|var)\s[^<>]*?\b(?:name|key)="([\w.-]+)"[^<>]*>([^<>]+)</`},
 	{anchors: []string{"</"}, at: `<(?:\w+:)?([\w.-]+)\s[^<>]*>([^<>\s]+)</`},
 	// Forms with several parts, and files of cookies
 	{anchors: []string{"form-data"}, at: `(?i)content-disposition: *form-data;[^\r\n]*?\bname="([^"\r\n]+)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)`},
+	{anchors: []string{"Signature="}, at: `[?&]Signature=()([^&#\s"'<>\\]{16,})`},
 	{anchors: []string{"TRUE\t"}, at: `\t(?:TRUE|FALSE)\t[^\t\r\n]*\t(?:TRUE|FALSE)\t-?\d+\t[^\t\r\n]+\t()([^\t\r\n]+)`},
 	// Settings and code
 	{anchors: []string{"ENV ", "ARG ", "env ", "setx "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv|setx)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
@@ -52,7 +56,10 @@ var contexts = []context{
 	{anchors: []string{"sqlcmd"}, at: `\bsqlcmd\b[^\n|;&]*?\s-P\s*()["']?([^\s"';|&]+)`},
 	{anchors: []string{"ldap"}, at: `\bldap(?:search|modify|add|whoami)\b[^\n|;&]*?\s-w\s+()["']?([^\s"';|&]+)`},
 	{anchors: []string{"configure set", "config set"}, at: `\bconfig(?:ure)? set\s+([\w.-]+)\s+["']?([^\s"']+)`},
-	{anchors: []string{"curl "}, at: `\bcurl\b[^\n|;]*?\s-u()["']?[^\s"':]+:([^\s"']+)`},
+	{anchors: []string{"curl "}, at: `\bcurl\b[^\n|;]*?\s-(?:u|[sSkLivfgN]+u ?)()["']?[^\s"':]+:([^\s"']+)`},
+	{anchors: []string{"curl "}, at: `\bcurl\b[^\n|]*?\s(?:-b|--cookie)[ =]["']?[\w.-]+=()([^\s"']+(?:;\s*[\w.-]+=[^\s"';]+)*)`},
+	{anchors: []string{"--key"}, at: `\s--key[ =]()["']?([^\s"']+)`, random: true},
+	{anchors: []string{"_KEY="}, at: `\b[A-Z][A-Z0-9_]*_KEY=()["']?([^\s"'\\]+)`, random: true},
 	{anchors: []string{"http -a ", "https -a ", "--auth "}, at: `\bhttps?\s[^\n|;]*?(?:-a|--auth)\s+()["']?[^\s"':]+:([^\s"']+)`},
 	// Sentences
 	{anchors: []string{"**"}, at: "\\*\\*([\\w .-]+?)(?::\\*\\*|\\*\\*[ \\t]*[:=])[ \\t]*[`\"']?([^\\s`\"']+)", sentence: true},
@@ -149,7 +156,11 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 	}
 	for i := range contexts {
 		if c := &contexts[i]; containsAny(text, c.anchors) {
-			each(c.at, func(m []int) { add(m[4], m[5], string(all[m[2]:m[3]]), c.sentence) })
+			each(c.at, func(m []int) {
+				if !c.random || LooksRandom(string(all[m[4]:m[5]])) {
+					add(m[4], m[5], string(all[m[2]:m[3]]), c.sentence)
+				}
+			})
 		}
 	}
 	if containsAny(text, []string{"value=", "value =", "content="}) {

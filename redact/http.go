@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -103,8 +104,31 @@ const fieldFlag = "-H"
 // userFlags are the flags of curl that take user:password.
 var userFlags = map[string]bool{"-u": true, "--user": true, "--proxy-user": true}
 
+// isUserFlag reports whether an argument is such a flag, also after others as in -su.
+func isUserFlag(s string) bool {
+	others, ok := strings.CutSuffix(s, "u")
+	return userFlags[s] || ok && len(others) > 1 && s[0] == '-' && strings.Trim(others[1:], "sSkLivfgN") == ""
+}
+
 // userFlag stands for the rule of an argument that is user:password.
 const userFlag = "-u"
+
+// keyFlag stands for the rule of an argument that is a key if it looks random, as after --key.
+const keyFlag = "--key"
+
+// mysqlPrograms are programs whose flag -p has the password without a space.
+var mysqlPrograms = setOf("mysql mysqldump mysqladmin mysqlsh mariadb mariadb-dump")
+
+// ownPassword returns the offset of the password in an argument such as -psecret of a program.
+func ownPassword(s []byte) int {
+	if len(s) > 2 && string(s[:2]) == "-p" && s[2] != '-' {
+		return 2
+	}
+	return 0
+}
+
+// isMySQL reports whether an argument is the path of such a program.
+func isMySQL(s []byte) bool { return mysqlPrograms[string(s[bytes.LastIndexByte(s, '/')+1:])] }
 
 // flag returns the rule that a word in an argument list sets for the next one, or the
 // length of NAME= if the word itself has the secret.
@@ -112,7 +136,7 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 	if string(s) == fieldFlag || string(s) == "--header" {
 		return fieldFlag, 0
 	}
-	if userFlags[string(s)] {
+	if isUserFlag(string(s)) {
 		return userFlag, 0
 	}
 	if len(s) < 3 || len(s) > 1<<16 {
@@ -127,8 +151,13 @@ func (r *Redactor) flag(s []byte) (next string, own int) {
 			return "", 0
 		}
 	}
-	rule := r.named(string(bytes.TrimLeft(name, "-")))
+	plain := string(bytes.TrimLeft(name, "-"))
+	rule := r.named(plain)
 	switch {
+	case rule == "" && assigns && IsKey(plain) && LooksRandom(string(value)):
+		return "", len(name) + 1
+	case rule == "" && !assigns && s[0] == '-' && IsKey(plain):
+		return keyFlag, 0
 	case rule == "" || isDir(string(name), value):
 		return "", 0
 	case assigns && len(name)+1 < len(s):
@@ -160,24 +189,32 @@ func (r *Redactor) Header(h tap.Header) tap.Header {
 	return h
 }
 
+// ownRule returns the rule of an argument that has its secret after its name.
+func (r *Redactor) ownRule(argument string) string {
+	name, _, _ := strings.Cut(argument, "=")
+	return cmp.Or(r.named(strings.TrimLeft(name, "-")), nameRule)
+}
+
 // Args returns a list of arguments with pseudonyms.
 func (r *Redactor) Args(args []string) []string {
 	r.seq, r.where, r.path, r.depth = 0, "header", append(r.path[:0], crumb{name: "command"}), 0
 	out := make([]string, len(args))
-	rule := ""
+	rule, mysql := "", false
 	for i, a := range args {
 		next, own := r.flag([]byte(a))
+		if mysql = mysql || isMySQL([]byte(a)); mysql && own == 0 {
+			own = ownPassword([]byte(a))
+		}
 		var hits []hit
 		switch {
 		case rule == fieldFlag:
 			hits = r.lineHits([]byte(a))
 		case rule == userFlag:
 			hits = r.userHits([]byte(a))
-		case rule != "":
-			hits = []hit{{start: 0, end: len(a), rule: rule}}
+		case rule != "" && (rule != keyFlag || LooksRandom(a)):
+			hits = []hit{{start: 0, end: len(a), rule: cmp.Or(strings.TrimPrefix(rule, keyFlag), nameRule)}}
 		case own > 0:
-			name, _, _ := strings.Cut(a, "=")
-			hits = []hit{{start: own, end: len(a), rule: r.named(strings.TrimLeft(name, "-"))}}
+			hits = []hit{{start: own, end: len(a), rule: r.ownRule(a)}}
 		default:
 			hits = r.argumentHits([]byte(a))
 		}

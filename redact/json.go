@@ -210,6 +210,7 @@ func (w *walker) array(s scope) {
 	w.space()
 	next := scope{} // set by an element for the next one
 	name := ""      // of the next value in a flat list
+	mysql := false  // the list is a command with the program
 	for i := 0; w.src[w.at] != ']'; i++ {
 		if w.src[w.at] == ',' {
 			w.at++
@@ -238,7 +239,7 @@ func (w *walker) array(s scope) {
 			w.r.path = append(w.r.path, crumb{strconv.Itoa(i), true})
 		}
 		if next = (scope{}); w.src[start] == '"' {
-			next = w.element(in)
+			next = w.element(in, &mysql)
 		} else {
 			w.value(in)
 		}
@@ -249,11 +250,14 @@ func (w *walker) array(s scope) {
 
 // element reads a string in an array, which may be an argument list. It returns the scope
 // of the next element.
-func (w *walker) element(s scope) scope {
+func (w *walker) element(s scope, mysql *bool) scope {
 	at := w.at
 	from, to := w.token()
 	text := decoded(w.src[from:to]).text
 	next, own := w.r.flag(text)
+	if *mysql = *mysql || isMySQL(text); *mysql && own == 0 {
+		own = ownPassword(text)
+	}
 	if own > 0 && s.secret == "" {
 		w.assigned(from, to, own)
 		w.space()
@@ -266,6 +270,8 @@ func (w *walker) element(s scope) scope {
 		return scope{field: true}
 	case next == userFlag:
 		return scope{user: true}
+	case next == keyFlag:
+		return scope{secret: nameRule, random: true, weak: true}
 	}
 	return scope{secret: next}
 }
@@ -378,8 +384,7 @@ func (w *walker) text(start, end int, s scope) {
 // assigned replaces the rest of an argument after NAME=, whose length is own.
 func (w *walker) assigned(start, end, own int) {
 	d := decoded(w.src[start:end])
-	name, _, _ := strings.Cut(string(d.text), "=")
-	hits := []hit{{start: own, end: len(d.text), rule: w.r.named(strings.TrimLeft(name, "-"))}}
+	hits := []hit{{start: own, end: len(d.text), rule: w.r.ownRule(string(d.text))}}
 	for _, e := range w.r.replaced(d.text, hits) {
 		from, to := d.spelled(e.start, e.end)
 		w.edits = append(w.edits, edit{start + from, start + to, e.text})

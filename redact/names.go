@@ -17,7 +17,7 @@ var secretNames = []string{
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
 	"saml response", "jwt assertion", "id token hint", "basic auth", "api hash", "session string",
-	"pswd", "passwort", "kennwort", "contraseña", "contrasena",
+	"store pass", "key pass", "pswd", "passwort", "kennwort", "contraseña", "contrasena",
 	// keys of services in the names of variables
 	"openai key", "anthropic key", "gemini key", "groq key", "mistral key", "cohere key", "deepseek key", "perplexity key", "openrouter key", "together key",
 	"replicate key", "elevenlabs key", "huggingface key", "tavily key", "exa key", "brave key", "firecrawl key", "serper key", "serp key", "jina key",
@@ -168,7 +168,7 @@ func lastWord(name string) string {
 		return "auth"
 	}
 	for i := len(last) - 1; i > 0; i-- {
-		if last[i] >= 'A' && last[i] <= 'Z' && last[i-1] >= 'a' && last[i-1] <= 'z' {
+		if last[i] >= 'A' && last[i] <= 'Z' && (last[i-1] >= 'a' && last[i-1] <= 'z' || last[i-1]-'0' < 10) {
 			if last = last[i:]; strings.EqualFold(last, "auth") {
 				return ""
 			}

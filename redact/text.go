@@ -65,7 +65,7 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	}
 	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
 		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`,
-		"httponly\"", "samesite\"", "domain\"", `httponly\"`, `samesite\"`, `domain\"`} {
+		"signature=", "--key ", "--key=", "_key=", "httponly\"", "samesite\"", "domain\"", `httponly\"`, `samesite\"`, `domain\"`} {
 		add(w, wordKind{kind: wordContext})
 	}
 	if opt.Emails {
