@@ -36,6 +36,7 @@ var contexts = []context{
 	{anchors: []string{"TRUE\t"}, at: `\t(?:TRUE|FALSE)\t[^\t\r\n]*\t(?:TRUE|FALSE)\t-?\d+\t[^\t\r\n]+\t()([^\t\r\n]+)`},
 	// Settings and code
 	{anchors: []string{"ENV ", "ARG ", "env ", "setx "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv|setx)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
+	{anchors: []string{"value:"}, at: `(?m)^[ \t]*-[ \t]+name:[ \t]*["']?([\w.-]+)["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'#&*|>{\[][^"'\r\n]*?)["']?[ \t]*(?:[ \t]#.*)?\r?$`},
 	{anchors: []string{"set -"}, at: `\bset\s+-\w+\s+([\w.-]+)\s+["']?([^\s"']+)`},
 	{anchors: []string{"variable \""}, at: `\bvariable\s+"([\w.-]+)"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]+)"`},
 	{anchors: []string{":="}, at: "([\\w.-]+)\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
@@ -76,6 +77,7 @@ const (
 	tagExpression       = `<[A-Za-z][^<>]*>`
 	attributeExpression = `([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`
 	blockExpression     = `(?m)^([ \t]*)(?:-[ \t]+)?["']?([\w.-]+)["']?:[ \t]*(?:[|>][+-]?[0-9]*)?[ \t]*\r?\n`
+	secretExpression    = `(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n`
 	insertExpression    = `(?i)\binsert\s+into\s+[^\s(]+\s*\(([^()]{1,1000})\)\s*values\s*`
 )
 
@@ -174,6 +176,13 @@ func (r *Redactor) contextHits(all []byte, in span, read *int) (hits []hit) {
 			}
 		})
 	}
+	if containsAny(text, []string{"kind: Secret"}) {
+		each(secretExpression, func(m []int) {
+			if m[0] >= *read {
+				*read = secretData(all, m[1], m[3]-m[2], add)
+			}
+		})
+	}
 	if containsAny(text, []string{"insert into", "INSERT INTO", "Insert into"}) {
 		each(insertExpression, func(m []int) {
 			if m[0] >= *read {
@@ -232,6 +241,26 @@ func blockHits(text []byte, at, indent int, name string, list bool, add func(fro
 				}
 			}
 			add(from, to, name, list)
+		}
+		at = end + 1
+	}
+	return at
+}
+
+// secretData finds the values of a Secret of Kubernetes below its data at an offset. It returns the end of the
+// text that it read.
+func secretData(text []byte, at, indent int, add func(from, to int, name string, sentence bool)) int {
+	for at < len(text) {
+		end := endOfLine(text, at)
+		line := bytes.TrimRight(text[at:end], " \t\r")
+		body := bytes.TrimLeft(line, " ")
+		name, value, ok := bytes.Cut(body, []byte(": "))
+		if len(body) > 0 && len(line)-len(body) <= indent {
+			return at
+		}
+		if quoted := bytes.Trim(value, " \"'"); ok && !describing[plainName(string(name))] && len(quoted) > 1 {
+			from := at + len(line) - len(value) + bytes.Index(value, quoted)
+			add(from, from+len(quoted), "", false)
 		}
 		at = end + 1
 	}

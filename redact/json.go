@@ -157,6 +157,9 @@ func (w *walker) object(s scope) {
 				}
 			}
 		}
+		if w.src[w.at] == '{' && (name == "data" || name == "stringData") && in == (scope{}) && w.isSecretKind(object) {
+			in = scope{secret: nameRule, all: true, but: true}
+		}
 		if w.src[w.at] == '[' && in == (scope{}) {
 			switch plain := plainName(name); {
 			case plain == "tokens":
@@ -620,6 +623,14 @@ func (w *walker) isPasswordField(object int) (found bool) {
 			field, _ := peeked(value)
 			found = found || strings.Contains(plainName(field), "password")
 		}
+	})
+	return found
+}
+
+// isSecretKind reports whether the object at an offset is a Secret of Kubernetes.
+func (w *walker) isSecretKind(object int) (found bool) {
+	w.peek(object, func(name string, value []byte) {
+		found = found || name == "kind" && bytes.HasPrefix(value, []byte(`"Secret"`))
 	})
 	return found
 }
