@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -99,13 +100,21 @@ func (r *Redactor) Again() {
 }
 
 // Kept returns the places of secrets that occur elsewhere but were not replaced there, since
-// they may be ordinary words: Times times, first in the frame First.
+// they may be ordinary words: Times times, first in the frame First. Each place is listed once.
 func (r *Redactor) Kept() (all []Finding) {
+	places := map[Place]Finding{}
 	for _, f := range r.kept {
-		if f.Times > 0 {
-			all = append(all, *f)
+		if f.Times == 0 {
+			continue
 		}
+		at, known := places[f.Place]
+		if !known || f.First < at.First {
+			at.First = f.First
+		}
+		at.Place, at.Times = f.Place, at.Times+f.Times
+		places[f.Place] = at
 	}
+	all = slices.AppendSeq(all, maps.Values(places))
 	slices.SortFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Where, b.Where), cmp.Compare(a.First, b.First))
 	})

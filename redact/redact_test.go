@@ -394,3 +394,18 @@ func TestCodeIsNotKnown(t *testing.T) {
 		t.Errorf("%s becomes %s", line, got)
 	}
 }
+
+// Two words at one place cause one warning.
+func TestKeptPlacesAreListedOnce(t *testing.T) {
+	r := New(testOptions())
+	twice(r, []tap.Frame{
+		{Seq: 1, Lane: tap.ToServer, Raw: []byte(call(`{"token":"alphabet"}`))},
+		{Seq: 2, Lane: tap.ToServer, Raw: []byte(call(`{"token":"betamaxes"}`))},
+		{Seq: 3, Lane: tap.ToServer, Raw: []byte(call(`{"x":"betamaxes"}`))},
+		{Seq: 4, Lane: tap.ToServer, Raw: []byte(call(`{"x":"alphabet, betamaxes"}`))},
+	})
+	want := []Finding{{Place{nameRule, "to_server $.params.arguments.token"}, 3, 3}}
+	if got := r.Kept(); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
