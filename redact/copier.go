@@ -20,7 +20,8 @@ type Copier struct {
 
 	line  []byte
 	seqs  []uint64
-	alone []byte // what the pieces of the line become separately
+	alone []byte  // what the pieces of the line become separately
+	begin printed // the state before the line
 }
 
 // NewCopier returns a Copier that redacts as r does.
@@ -28,6 +29,9 @@ func NewCopier(r *Redactor) *Copier { return &Copier{r: r, become: map[uint64][]
 
 // Frame redacts the next frame.
 func (c *Copier) Frame(f *tap.Frame) {
+	if f.Lane == tap.Stderr && len(c.seqs) == 0 {
+		c.begin = c.r.printed
+	}
 	out, known := c.become[f.Seq]
 	switch {
 	case known:
@@ -51,6 +55,7 @@ func (c *Copier) Frame(f *tap.Frame) {
 // End ends a pass.
 func (c *Copier) End() {
 	if len(c.seqs) > 1 {
+		c.r.printed = c.begin
 		f := tap.Frame{Seq: c.seqs[0], Lane: tap.Stderr, Form: tap.FormLine, Raw: c.line, Size: int64(len(c.line))}
 		if whole := c.r.Frame(&f); !bytes.Equal(whole, c.alone) && !bytes.Equal(whole, c.line) {
 			for _, seq := range c.seqs[1:] {

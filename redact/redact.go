@@ -58,13 +58,16 @@ type Redactor struct {
 	kept map[string]*Finding
 	// inKey is the number of lines of a private key that may follow in each lane.
 	inKey [tap.Lanes]int
+	// printed is the JSON on stderr of which the next line may be a part.
+	printed printed
 
 	// The state of the current frame.
 	seq   uint64
 	where string
 	path  []crumb
-	name  bool // the text is the name of a member
-	depth int  // nesting of encodings, see maxDepth
+	noted uint64 // the number of findings
+	name  bool   // the text is the name of a member
+	depth int    // nesting of encodings, see maxDepth
 	// nested is the nesting of contents. It needs no limit, as each level of JSON in a
 	// string doubles the length.
 	nested int
@@ -94,6 +97,7 @@ func (r *Redactor) Findings() []Finding {
 func (r *Redactor) Again() {
 	clear(r.findings)
 	clear(r.inKey[:])
+	r.printed = printed{}
 	for _, f := range r.kept {
 		f.Times, f.First = 0, 0
 	}
@@ -136,6 +140,11 @@ func (r *Redactor) Unused() (all []string) {
 func (r *Redactor) Frame(f *tap.Frame) []byte {
 	r.seq, r.where = f.Seq, f.Lane.String()
 	r.path, r.depth, r.nested = r.path[:0], 0, 0
+	if f.Lane == tap.Stderr && f.Form == tap.FormLine && r.inKey[f.Lane] == 0 {
+		if edits, found := r.printedEdits(f.Raw); found {
+			return apply(f.Raw, edits)
+		}
+	}
 	switch {
 	case f.Lane == tap.Lifecycle:
 		return r.lifecycle(f.Raw)
@@ -207,6 +216,7 @@ func (r *Redactor) note(rule string) {
 		}
 	}
 	f.Times++
+	r.noted++
 }
 
 // replace returns the pseudonym of a text, and whether to replace it.
