@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A charset is a set of bytes.
@@ -163,8 +162,14 @@ func (s *shape) match(text []byte, at int, r runs) (from, to int) {
 	return from, to
 }
 
-// keyFinder returns an automaton for the prefixes of the shapes, and of JSON Web Tokens.
-var keyFinder = sync.OnceValues(func() (*automaton, []shape) {
+// Keys finds JSON Web Tokens and the keys of services in texts. It is immutable, so several goroutines may use it.
+type Keys struct {
+	prefixes *automaton // eyJ, and those of the shapes
+	shapes   []shape
+}
+
+// NewKeys returns a Keys.
+func NewKeys() *Keys {
 	shapes, err := parseShapes(shapesText)
 	if err != nil {
 		panic("redact: " + err.Error())
@@ -173,19 +178,18 @@ var keyFinder = sync.OnceValues(func() (*automaton, []shape) {
 	for _, s := range shapes {
 		words = append(words, s.prefix)
 	}
-	return newAutomaton(words), shapes
-})
+	return &Keys{newAutomaton(words), shapes}
+}
 
-// Keys returns the ranges of the JSON Web Tokens and of the keys of services in a text, in order.
-func Keys(text []byte) (found [][2]int) {
-	a, shapes := keyFinder()
+// Find returns the ranges of the keys in a text, in order.
+func (k *Keys) Find(text []byte) (found [][2]int) {
 	ends := runs{}
-	a.each(text, func(w int32, start, end int) {
+	k.prefixes.each(text, func(w int32, start, end int) {
 		from, to := start, 0
 		if w == 0 {
 			to = jwtEnd(text, start, ends)
 		} else {
-			from, to = shapes[w-1].match(text, start, ends)
+			from, to = k.shapes[w-1].match(text, start, ends)
 		}
 		switch n := len(found); {
 		case from >= to:

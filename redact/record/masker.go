@@ -28,6 +28,8 @@ type Masker struct {
 	next    tap.Recorder
 	macs    sync.Pool
 	repeats repeats
+	// services finds the keys of services.
+	services *redact.Keys
 	// values are the masked values. mu is held to add one, and for open.
 	values atomic.Pointer[redact.Values]
 	mu     sync.Mutex
@@ -37,7 +39,7 @@ type Masker struct {
 // NewMasker returns a Masker in front of another recorder. key is the key of the
 // pseudonyms. The values of the fields in known are masked wherever they occur.
 func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
-	m := &Masker{next: next, open: map[uint64]*masked{}}
+	m := &Masker{next: next, services: redact.NewKeys(), open: map[uint64]*masked{}}
 	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
 	m.repeats.held = map[stream]heldPiece{}
 	for _, f := range known {

@@ -196,7 +196,7 @@ func (m *Masker) keys(text string) string {
 	}
 	var b strings.Builder
 	at := 0
-	for _, k := range redact.Keys([]byte(text)) {
+	for _, k := range m.services.Find([]byte(text)) {
 		b.WriteString(text[at:k[0]] + m.secret(text[k[0]:k[1]]))
 		at = k[1]
 	}
