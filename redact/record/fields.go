@@ -11,7 +11,7 @@ import (
 type fieldRule uint8
 
 const (
-	fieldOpen      fieldRule = iota // only the secret parts of a URL, and keys of services
+	fieldOpen      fieldRule = iota // only the secret parts of a URL or of JSON, and keys of services
 	fieldWhole                      // the value
 	fieldScheme                     // what follows the authentication scheme
 	fieldCookies                    // the values of cookies
@@ -108,9 +108,12 @@ func (m *Masker) field(name, value string) string {
 	case fieldProtocols:
 		return m.protocols(value)
 	}
-	if strings.Contains(value, "://") && !strings.ContainsAny(value, " ,;<") {
-		masked, _ := m.url(value)
-		return masked
+	switch {
+	case (strings.Contains(value, "://") || strings.HasPrefix(value, "/")) && !strings.ContainsAny(value, " ,;<"):
+		value, _ = m.url(value)
+	case strings.HasPrefix(value, "{"):
+		masked, _ := m.json([]byte(value))
+		value = string(masked)
 	}
 	return m.keys(value)
 }

@@ -42,20 +42,7 @@ func inside(list []part, value string, certain bool, depth int) []part {
 	if plain, err := url.PathUnescape(value); err == nil {
 		add(plain, certain)
 	}
-	scheme, rest, _ := strings.Cut(value, " ")
-	first, _, isList := strings.Cut(value, ", ")
-	user, password, isPair := strings.Cut(value, ":")
-	switch {
-	case schemes[strings.ToLower(scheme)]: // as in X-Api-Key: Bearer …
-		add(strings.Trim(rest, " "), certain)
-	case isList && !strings.Contains(first, "="): // cookies that are separated by commas
-		add(first, false)
-	case user == "s" && isPair: // a signed session id of Express
-		id, _, _ := strings.Cut(password, ".")
-		add(id, false)
-	case isPair && !strings.HasPrefix(password, "//") && !strings.ContainsAny(user, `{["=`):
-		add(password, certain && !strings.Contains(password, ":"))
-	}
+	parts(value, certain, add)
 	switch {
 	case strings.HasPrefix(value, "eyJ"):
 		coding := base64.RawStdEncoding
@@ -84,6 +71,33 @@ func inside(list []part, value string, certain bool, depth int) []part {
 		}
 	}
 	return list
+}
+
+// parts calls add with the part of a value without what a client put in front of it: a scheme, a user.
+func parts(value string, certain bool, add func(s string, certain bool)) {
+	scheme, rest, _ := strings.Cut(value, " ")
+	first, _, isList := strings.Cut(value, ", ")
+	user, password, isPair := strings.Cut(value, ":")
+	switch {
+	case schemes[strings.ToLower(scheme)]: // as in X-Api-Key: Bearer …
+		add(strings.Trim(rest, " "), certain)
+	case isList && !strings.Contains(first, "="): // cookies that are separated by commas
+		add(first, false)
+	case user == "s" && isPair: // a signed session id of Express
+		id, _, _ := strings.Cut(password, ".")
+		add(id, false)
+	case !isPair || strings.ContainsAny(user, `{["=`):
+	case !strings.HasPrefix(password, "//"):
+		add(password, certain && !strings.Contains(password, ":"))
+		if redact.LooksRandom(user) {
+			add(user, false)
+		}
+	default: // a URL with a password
+		host := strings.LastIndexByte(password, '@')
+		if _, pw, ok := strings.Cut(password[2:max(host, 2)], ":"); ok {
+			add(pw, certain)
+		}
+	}
 }
 
 // eachString calls fn with the first strings in JSON and the last name before each.

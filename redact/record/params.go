@@ -206,7 +206,8 @@ func (m *Masker) keys(text string) string {
 // isObject reports whether a value is JSON or base64 of it: settings, in which some servers
 // take their keys, or a JSON Web Token.
 func isObject(value string) bool {
-	return strings.HasPrefix(value, `{"`) || strings.HasPrefix(value, "eyJ")
+	inner, ok := strings.CutPrefix(value, "{")
+	return ok && strings.HasPrefix(strings.TrimLeft(inner, " \t\r\n"), `"`) || strings.HasPrefix(value, "eyJ")
 }
 
 // multipart masks the fields of a multipart form that have secret names (RFC 7578).
