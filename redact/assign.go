@@ -174,7 +174,7 @@ func wholeValue(text []byte, to int) int {
 		return to
 	}
 	for i := range rest {
-		if assigns(rest[i+1:]) && strings.IndexByte(";,&", rest[i]) >= 0 || bytes.HasPrefix(rest[i:], []byte("</")) || bytes.HasPrefix(rest[i:], []byte(`,"`)) || bytes.HasPrefix(rest[i:], []byte(`":`)) {
+		if strings.IndexByte(";,&", rest[i]) >= 0 && assigns(rest[i+1:]) || bytes.HasPrefix(rest[i:], []byte("</")) || bytes.HasPrefix(rest[i:], []byte(`,"`)) || bytes.HasPrefix(rest[i:], []byte(`":`)) {
 			rest = rest[:i]
 			break
 		}
