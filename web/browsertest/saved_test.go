@@ -40,7 +40,7 @@ func TestSavedPage(t *testing.T) {
 	p.keys("4")
 	p.wait("document.querySelector('.stats table')")
 	p.keys("2")
-	p.wait("/^109 frames/.test(document.querySelector('.foot').innerText)")
+	p.wait("document.querySelector('.pad > .row') && /^109 frames/.test(document.querySelector('.foot').innerText)")
 	p.keys("e")
 	p.wait("document.querySelector('.row.selected.bad')")
 
