@@ -175,10 +175,10 @@ func Location(d *diff.Difference) string {
 	switch d.In {
 	case diff.InClientResponse:
 		parts = append(parts, "client response")
-	case diff.InCall, diff.InUnmatched:
+	case diff.InCall:
 		parts = append(parts, d.In.String())
 	}
-	if d.Path != "" {
+	if d.Path != "" && d.Path != "$.frame" {
 		parts = append(parts, d.Path)
 	}
 	return strings.Join(parts, " ")

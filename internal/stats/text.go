@@ -267,6 +267,8 @@ func (t *printer) start(what string, l *session.Latencies, recordings int) {
 	case l.Count() == 0:
 	case recordings == 1:
 		t.Printf("%s %s after the start\n", what, view.Took(l.Min()))
+	case l.Count() == 1:
+		t.Printf("%s %s after the start, in 1 of %d recordings\n", what, view.Took(l.Min()), recordings)
 	default:
 		t.Printf("%s %s to %s after the start, median %s, in %d\n", what,
 			view.Took(l.Min()), view.Took(l.Max()), view.Took(l.Quantile(500)), l.Count())
