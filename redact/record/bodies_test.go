@@ -76,3 +76,24 @@ func TestTruncatedBody(t *testing.T) {
 		t.Errorf("recorded %s", got)
 	}
 }
+
+// TestMessagesAreNotHeld checks that a JSON-RPC message is recorded as it arrives, wherever its member
+// jsonrpc is. Otherwise it would be lost if the tap is killed, and numbered after its response.
+func TestMessagesAreNotHeld(t *testing.T) {
+	for _, pieces := range [][]string{
+		{`{"method":"tools/call","params":{"a":"`, `"},"jsonrpc":"2.0","id":1}`},
+		{`{"result":{"a":"`, `"},"jsonrpc":"2.0","id":1}`},
+		{`{"id":1,"error":{"code":1,"message":"`, `"},"jsonrpc":"2.0"}`},
+		{`{`, `"method":"a","params":{"x":"`, `"},"jsonrpc":"2.0"}`},
+	} {
+		var all kept
+		m := NewMasker([]byte("a key"), nil, &all)
+		m.Event(1, tap.Event{Name: tap.EventRequest, Target: "/mcp", Header: [][2]string{{"Content-Type", "application/json"}}})
+		for _, p := range pieces[:len(pieces)-1] {
+			m.Piece(1, tap.ToServer, tap.FormBody, []byte(p), false)
+		}
+		if got, want := all.all.String(), strings.Join(pieces[:len(pieces)-1], ""); !strings.HasSuffix(got, want) {
+			t.Errorf("recorded %q of %q", got, want)
+		}
+	}
+}

@@ -258,7 +258,7 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 			l.mask = m.masks(x, l, form, p)
 		}
 	}
-	if l.open && (form != tap.FormBody || len(l.held)+len(p) > maxSecretBody) {
+	if l.open && (form != tap.FormBody || len(l.held)+len(p) > maxSecretBody || l.begins(p)) {
 		m.release(exchange, at, l)
 	}
 	switch {
@@ -276,6 +276,16 @@ func (m *Masker) Piece(exchange uint64, at tap.Lane, form tap.Form, p []byte, en
 	default:
 		m.pass(exchange, at, form, p, end)
 	}
+}
+
+// maxBegin is the number of bytes by which a JSON-RPC message is recognized while it arrives, so that it is
+// recorded as it arrives.
+const maxBegin = 4 << 10
+
+// begins reports whether a held body is a JSON-RPC message after another piece.
+func (l *maskedLane) begins(p []byte) bool {
+	n := len(l.held)
+	return n > 0 && n < maxBegin && isRPC(append(l.held[:n:n], p[:min(len(p), maxBegin)]...))
 }
 
 // release records what is held of an open body, and does not mask the rest.

@@ -288,6 +288,10 @@ func (m *Masker) tokens(p []byte) (masked []byte, names []string) {
 	return m.members(p, func(name string) bool { return tokenNames[strings.ReplaceAll(strings.ToLower(name), "_", "")] })
 }
 
+// rpcMembers are the members by which the beginning of a JSON-RPC message is recognized, as some peers
+// write jsonrpc last. The value of a result or an error is an object there.
+var rpcMembers = map[string]string{`"jsonrpc"`: "", `"method"`: "", `"result"`: "{", `"error"`: "{"}
+
 // isRPC reports whether the beginning of a body is that of a JSON-RPC message or of a batch.
 func isRPC(p []byte) bool {
 	depth := 0
@@ -295,8 +299,10 @@ func isRPC(p []byte) bool {
 		switch p[i] {
 		case '"':
 			end := stringEnd(p, i)
-			if sign := skipSpace(p, end); depth == 1 && string(p[i:end]) == `"jsonrpc"` && sign < len(p) && p[sign] == ':' {
-				return true
+			if sign := skipSpace(p, end); depth == 1 && sign < len(p) && p[sign] == ':' {
+				if value, ok := rpcMembers[string(p[i:end])]; ok && bytes.HasPrefix(p[skipSpace(p, sign+1):], []byte(value)) {
+					return true
+				}
 			}
 			i = end
 			continue
