@@ -206,10 +206,12 @@ func TestServerOmitsNotificationsOfOtherCalls(t *testing.T) {
 		for i, name := range strings.Fields(made) {
 			c.post(name, []byte(call(i+1, name)))
 		}
-		n := len(strings.Fields(want))
-		c.until(func() bool { return len(c.ids["standing"]) >= n })
-		time.Sleep(20 * time.Millisecond)
-		if got := strings.Join(c.ids["standing"], " "); got != want {
+		got, n := "", len(strings.Fields(want))
+		c.until(func() bool {
+			got = strings.Join(c.ids["standing"], " ")
+			return len(c.ids["standing"]) >= n
+		})
+		if got != want {
 			t.Errorf("%s: %s, want %s", made, got, want)
 		}
 	}
