@@ -58,7 +58,7 @@ type Redactor struct {
 	kept map[string]*Finding
 	// inKey is the number of lines of a private key that may follow in each lane.
 	inKey [tap.Lanes]int
-	// printed is the JSON on stderr of which the next line may be a part.
+	// printed is the JSON on stderr that the next line may continue.
 	printed printed
 
 	// The state of the current frame.

@@ -77,6 +77,17 @@ func TestTruncatedBody(t *testing.T) {
 	}
 }
 
+// TestMembersOfMessages checks that a body is not taken for a JSON-RPC message because it has a member of one.
+func TestMembersOfMessages(t *testing.T) {
+	for _, target := range []string{"/oauth/token", "/a/b"} {
+		for _, text := range []string{`{"method":"x","password":"planted-1"}`, `{"result":{"access_token":"planted-1"}}`} {
+			if request, response := body(target, text); strings.Contains(request+response, "planted-1") {
+				t.Errorf("%s: recorded %s and %s", target, request, response)
+			}
+		}
+	}
+}
+
 // TestMessagesAreNotHeld checks that a JSON-RPC message is recorded as it arrives, wherever its member
 // jsonrpc is. Otherwise it would be lost if the tap is killed, and numbered after its response.
 func TestMessagesAreNotHeld(t *testing.T) {

@@ -285,7 +285,7 @@ const maxBegin = 4 << 10
 // begins reports whether a held body is a JSON-RPC message after another piece.
 func (l *maskedLane) begins(p []byte) bool {
 	n := len(l.held)
-	return n > 0 && n < maxBegin && isRPC(append(l.held[:n:n], p[:min(len(p), maxBegin)]...))
+	return n > 0 && n < maxBegin && mayBeRPC(append(l.held[:n:n], p[:min(len(p), maxBegin)]...))
 }
 
 // release records what is held of an open body, and does not mask the rest.
@@ -313,7 +313,7 @@ func (m *Masker) masks(x *masked, l *maskedLane, form tap.Form, p []byte) func([
 		return m.multipart
 	case x.secret && (l.media == "" || l.media == "text/plain" || l.media == "text/json"):
 		return m.unnamed
-	case isJSON(l.media) && form == tap.FormBody:
+	case isJSON(l.media) && form == tap.FormBody && !mayBeRPC(p):
 		l.open = true
 		return m.tokens
 	}

@@ -288,19 +288,24 @@ func (m *Masker) tokens(p []byte) (masked []byte, names []string) {
 	return m.members(p, func(name string) bool { return tokenNames[strings.ReplaceAll(strings.ToLower(name), "_", "")] })
 }
 
-// rpcMembers are the members by which the beginning of a JSON-RPC message is recognized, as some peers
-// write jsonrpc last. The value of a result or an error is an object there.
+// rpcMembers are members of JSON-RPC messages, and how their values begin.
 var rpcMembers = map[string]string{`"jsonrpc"`: "", `"method"`: "", `"result"`: "{", `"error"`: "{"}
 
 // isRPC reports whether the beginning of a body is that of a JSON-RPC message or of a batch.
-func isRPC(p []byte) bool {
+func isRPC(p []byte) bool { return hasMember(p, map[string]string{`"jsonrpc"`: ""}) }
+
+// mayBeRPC is isRPC for a body of which more may follow, as some peers write jsonrpc last.
+func mayBeRPC(p []byte) bool { return isRPC(p) || hasMember(p, rpcMembers) && !json.Valid(p) }
+
+// hasMember reports whether the objects at the top of a text have one of some members.
+func hasMember(p []byte, members map[string]string) bool {
 	depth := 0
 	for i := 0; i < len(p); {
 		switch p[i] {
 		case '"':
 			end := stringEnd(p, i)
 			if sign := skipSpace(p, end); depth == 1 && sign < len(p) && p[sign] == ':' {
-				if value, ok := rpcMembers[string(p[i:end])]; ok && bytes.HasPrefix(p[skipSpace(p, sign+1):], []byte(value)) {
+				if value, ok := members[string(p[i:end])]; ok && bytes.HasPrefix(p[skipSpace(p, sign+1):], []byte(value)) {
 					return true
 				}
 			}
