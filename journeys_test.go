@@ -31,7 +31,7 @@ var journeys = []journey{
 		name: "hang", problem: "the client waits for a tool and never goes on",
 		recordings: []string{"journeys/hang.txtar"},
 		commands:   []string{"mcptap show @last is:pending"}, limit: 2,
-		causes: []string{"export_table", `{"table":"mov`, "unanswered: #13 export_table (", "waiting for lock on table movements"},
+		causes: []string{"export_table", `{"table":"mov`, `unanswered: #13 export_table {"table":"movements"`, "waiting for lock on table movements"},
 	},
 	{
 		name: "failed-tool", problem: "the agent says that a tool failed",
@@ -167,7 +167,7 @@ func TestJourneyLive(t *testing.T) {
 	if _, err := fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"export_table","arguments":{"table":"movements"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`(?s)→ request .*export_table \{"table":"movements"\}.*pending: #2 export_table \([0-9.]+m?s\).*last lines of the server on stderr:\n.*waiting for the lock`)
+	want := regexp.MustCompile(`(?s)→ request .*export_table \{"table":"movements"\}.*pending: #2 export_table \{"table":"movements"\} \([0-9.]+m?s\).*last lines of the server on stderr:\n.*waiting for the lock`)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		cmd := exec.Command(mcptap, "show", "@live", "is:pending")
 		cmd.Env = env

@@ -231,7 +231,7 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 			}
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
-			title(q.Method, q.Subject, s.arguments(q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
+			title(q.Method, q.Subject, view.Arguments(s.src.Frame, q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)
 	}
 	m.printf("\n")
 }
@@ -251,26 +251,13 @@ func (s *summary) writeCancelled(m *markdown) {
 		if c.Notes&session.NoteStreamEnded != 0 {
 			how = span(view.StreamEndWords(&c.StreamEnd, c.At)) + ", " + how
 		}
-		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n", title(c.Method, c.Subject, s.arguments(c.Ref)), sender(c.Lane), view.Took(c.At), c.Ref.Seq,
+		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n", title(c.Method, c.Subject, view.Arguments(s.src.Frame, c.Ref)), sender(c.Lane), view.Took(c.At), c.Ref.Seq,
 			view.JoinWords(": ", how, span(c.CancelReason)))
 	}
 	if left := s.cancelleds - len(s.cancelled); left > 0 {
 		m.printf("- and %d more\n", left)
 	}
 	m.printf("\n")
-}
-
-// arguments returns a preview of the arguments of a request, "" if it cannot be read.
-func (s *summary) arguments(ref session.Ref) string {
-	f, err := s.src.Frame(ref.Seq)
-	if err != nil {
-		return ""
-	}
-	m := jsonrpc.PeekFrame(&f)
-	if ref.Index > 0 && ref.Index < len(m.Batch) {
-		m = m.Batch[ref.Index]
-	}
-	return jsonrpc.Preview(m)
 }
 
 func (s *summary) writeInvalid(m *markdown) {

@@ -211,7 +211,7 @@ func gatherSaved(ctx context.Context, r Reader) (*savedJSON, error) {
 		open = slices.DeleteFunc(open, waits)
 	}
 	stats.Finish(open, end)
-	s.Stats = newStatsJSON(stats, end)
+	s.Stats = newStatsJSON(stats, end, r)
 	s.Stats.Open = all - len(open)
 	if s.Left == 0 {
 		s.Findings = newFindingsJSON(checker.Report(open))

@@ -10,6 +10,7 @@ import (
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 const (
@@ -129,12 +130,14 @@ func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 		end = max(end, time.Since(rec.Header.Start))
 	}
 	m.Finish(end)
-	j := newStatsJSON(stats, end)
+	j := newStatsJSON(stats, end, r)
 	j.Live = live
 	return j, nil
 }
 
-func newStatsJSON(s *session.Stats, end time.Duration) *statsJSON {
+func newStatsJSON(s *session.Stats, end time.Duration, r Reader) *statsJSON {
+	view.AddArguments(r.Frame, s.Slowest())
+	view.AddArguments(r.Frame, s.Waiting())
 	total, nested := s.Total(false), s.Total(true)
 	buckets := histogram(&total.Latency)
 	j := &statsJSON{
@@ -163,7 +166,7 @@ func newGroupJSON(g *session.StatsGroup, buckets []bucketJSON) groupJSON {
 func newCallsJSON(calls []session.StatsCall) []callJSON {
 	all := []callJSON{}
 	for _, c := range calls[:min(len(calls), maxSlowest)] {
-		all = append(all, callJSON{idOf(c.Ref), uint8(c.Lane), brief(c.Method), brief(c.Subject), c.State, int64(c.At), int64(c.Took)})
+		all = append(all, callJSON{idOf(c.Ref), uint8(c.Lane), brief(c.Method), brief(view.JoinWords(" ", c.Subject, c.Arguments)), c.State, int64(c.At), int64(c.Took)})
 	}
 	return all
 }

@@ -219,6 +219,8 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 		return "response", at + one.refusal
 	case p.Kind == jsonrpc.Request && one.lost != nil:
 		return "response", at + "none: " + safe.String(view.StreamEndWords(one.lost, p.At))
+	case p.Kind == jsonrpc.Request && one.misdirected != "":
+		return "response", at + one.misdirected
 	case p.Kind == jsonrpc.Request && one.Info.Status == store.Live:
 		return "response", at + "none yet, after " + view.Took(one.waited(p))
 	case p.Kind == jsonrpc.Request:
@@ -228,7 +230,7 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 	case response && p.Request != (session.Ref{}):
 		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response:
-		return "to", at + "no known request"
+		return "to", at + noRequest(one.Row.ID, one.alike)
 	}
 	return "", ""
 }
@@ -325,6 +327,10 @@ type One struct {
 	lost *session.StreamEnd
 	// cut describes how the HTTP body with the response was cut off after complete JSON, or is "".
 	cut string
+	// alike is the request for which a response without a request is meant, or nil, and misdirected
+	// describes a frame that is meant as the response but is none.
+	alike       *session.Call
+	misdirected string
 	// exit is how the server ended, if it did before the response.
 	exit view.Exit
 	// Delta is how the response differs from the previous response to an equal request or, if there
@@ -419,6 +425,16 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 		for _, p := range next.Parts {
 			if p.Role == session.RoleCancel && p.Call.Seq == number && one.cancel == 0 {
 				one.cancel, one.cancelAfter = f.Seq, f.At-one.Frame.At
+			}
+			switch alike := view.Alike(next, p.Message.Index, tracker.Open); {
+			case alike == nil:
+			case f.Seq == number:
+				one.alike = alike
+			case alike.Ref != (session.Ref{Seq: number}) || one.misdirected != "":
+			case p.Role == session.RoleInvalid:
+				one.misdirected = fmt.Sprintf("none; it is inside #%d, which is not a message", f.Seq)
+			default:
+				one.misdirected = fmt.Sprintf("none with id %s; #%d has id %s", quoteID(alike.ID), f.Seq, quoteID(next.Of(p.Message.Index).ID))
 			}
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.Responses[p.Request.Index] = p

@@ -196,7 +196,7 @@ func oddPart(r *view.Row, p *session.Part) string {
 	case p.Role == session.RoleReplay:
 		return fmt.Sprintf("repeats #%d", p.First.Seq)
 	case p.Role == session.RoleOrphan:
-		return noRequest(r)
+		return noRequest(r.ID, r.Alike)
 	case p.Role == session.RoleUnmatched:
 		return "no such call"
 	case p.Role == session.RoleUnread:
@@ -221,17 +221,19 @@ func inside(r *view.Row) string {
 const maxID = 24
 
 // noRequest describes a response whose request is unknown.
-func noRequest(r *view.Row) string {
-	id := func(id []byte) string { return term.Fit(safe.String(string(id)), maxID) }
-	switch c := r.Alike; {
-	case len(r.ID) == 0:
+func noRequest(id []byte, alike *session.Call) string {
+	switch {
+	case len(id) == 0:
 		return "no such request"
-	case c == nil:
-		return "no such request: id " + id(r.ID)
+	case alike == nil:
+		return "no such request: id " + quoteID(id)
 	default:
-		return fmt.Sprintf("no request has id %s, #%d has %s", id(r.ID), c.Ref.Seq, id(c.ID))
+		return fmt.Sprintf("no request has id %s, #%d has %s", quoteID(id), alike.Ref.Seq, quoteID(alike.ID))
 	}
 }
+
+// quoteID returns an id on the wire, escaped and cut.
+func quoteID(id []byte) string { return term.Fit(safe.String(string(id)), maxID) }
 
 // deltaWords describes how a response differs from the previous one, one line per change, escaped. A
 // change wider than room takes three lines; a room of 0 means unlimited.

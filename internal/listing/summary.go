@@ -26,6 +26,8 @@ type Summary struct {
 	Pending  bool                 // requests without a response were selected
 	Label    string               // label of the recording, if there are several
 	Sessions session.SessionTotal // number of sessions, if all were listed
+	// Frame returns a frame of the recording.
+	Frame func(seq uint64) (tap.Frame, error)
 }
 
 func (s *Summary) print(l *term.Printer) {
@@ -33,6 +35,8 @@ func (s *Summary) print(l *term.Printer) {
 	switch {
 	case s.ByCall && s.Partial:
 		frames = term.Plural(s.Shown, "call", "calls") + ", " + frames
+	case s.ByCall && s.Selected && s.Shown == 0 && s.Loose > 0:
+		frames = fmt.Sprintf("no calls, %d of %s", s.Loose, frames)
 	case s.ByCall && s.Selected:
 		frames = fmt.Sprintf("%d of %s, ", s.Shown, term.Plural(s.Calls, "call", "calls")) + frames
 	case s.ByCall:
@@ -125,7 +129,7 @@ func (s *Summary) requests(l *term.Printer) {
 		if !s.ByCall && q.Waits.Seq > 0 {
 			ref, at = q.Waits, q.Since
 		}
-		name := requestName(ref, q.Method, q.Subject)
+		name := s.requestName(ref, q.Method, q.Subject)
 		waited := view.Took(max(s.Info.Duration-at, 0))
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
@@ -144,7 +148,7 @@ func (s *Summary) requests(l *term.Printer) {
 func (s *Summary) cancelled(l *term.Printer) {
 	var names []string
 	for _, c := range s.Cancelled {
-		names = append(names, requestName(c.Ref, c.Method, c.Subject)+" (after "+view.Took(c.End-c.At)+")")
+		names = append(names, s.requestName(c.Ref, c.Method, c.Subject)+" (after "+view.Took(c.End-c.At)+")")
 	}
 	if n := s.Cancels - uint64(len(names)); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
@@ -152,9 +156,10 @@ func (s *Summary) cancelled(l *term.Printer) {
 	s.paragraph(l, "cancelled: ", names, term.Plain)
 }
 
-// requestName names a request in a list.
-func requestName(ref session.Ref, method, subject string) string {
-	return term.Fit(fmt.Sprintf("#%d %s", ref.Seq, safe.String(view.NewTitle(method, subject).Name)), 60)
+// requestName names a request in a list, with the beginning of its arguments.
+func (s *Summary) requestName(ref session.Ref, method, subject string) string {
+	title := view.NewTitle(method, subject)
+	return term.Fit(fmt.Sprintf("#%d %s", ref.Seq, safe.String(view.JoinWords(" ", title.Name, view.Arguments(s.Frame, ref)))), 60)
 }
 
 func (s *Summary) paragraph(l *term.Printer, title string, words []string, as term.Style) {

@@ -272,7 +272,7 @@ func (l *lister) finishCalls(info store.Info) error {
 
 // summary returns the summary of the listing.
 func (l *lister) summary(info store.Info) *listing.Summary {
-	s := &listing.Summary{Summary: l.Summary(), Info: info, Took: info.Duration, Selected: !l.All(), Pending: l.Pending(), Label: l.label,
+	s := &listing.Summary{Summary: l.Summary(), Info: info, Took: info.Duration, Selected: !l.All(), Pending: l.Pending(), Label: l.label, Frame: l.rec.Frame,
 		ByCall: l.o.ByCall(), Partial: l.partial}
 	if l.Session > 0 {
 		x, _ := l.Tracker.Sessions.Session(l.Session)

@@ -12,6 +12,7 @@ import (
 	"github.com/mcptap/mcptap/recording"
 	"github.com/mcptap/mcptap/store"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // A Report holds the statistics of the calls of recordings.
@@ -72,6 +73,8 @@ func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, 
 	if n := max(meter.Sessions(), 1); number > n {
 		return recording.NoSession(rec.Path(), n, number)
 	}
+	view.AddArguments(rec.Frame, stats.Slowest())
+	view.AddArguments(rec.Frame, stats.Waiting())
 	m.recordings++
 	m.duration += info.Duration
 	if info.Status == store.Live {

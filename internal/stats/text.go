@@ -143,6 +143,9 @@ func callName(lane tap.Lane, nested bool, name string) string {
 	return mark + safe.String(name)
 }
 
+// maxName is the maximum width of a call with its arguments.
+const maxName = 80
+
 // calls prints some calls with their first frames, and how many more there are. If several is set,
 // each call names its recording.
 func (t *printer) calls(title string, calls []session.StatsCall, several bool, more uint64) {
@@ -157,10 +160,10 @@ func (t *printer) calls(title string, calls []session.StatsCall, several bool, m
 		if several {
 			recording = safe.String(c.Recording)
 		}
-		name := callName(c.Lane, c.Parent != (session.Ref{}), strings.TrimSpace(c.Method+" "+c.Subject))
+		name := callName(c.Lane, c.Parent != (session.Ref{}), view.JoinWords(" ", view.NewTitle(c.Method, c.Subject).Name, c.Arguments))
 		rows = append(rows, []term.Cell{
 			{Text: view.Took(c.Took), Style: term.Bold}, {Text: recording, Style: term.Plain}, {Text: "#" + strconv.FormatUint(c.Ref.Seq, 10), Style: term.Dim},
-			{Text: name, Style: term.Plain}, {Text: callState(c), Style: term.Plain},
+			{Text: term.Fit(name, maxName), Style: term.Plain}, {Text: callState(c), Style: term.Plain},
 		})
 	}
 	t.Table(cols, rows)

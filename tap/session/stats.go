@@ -357,8 +357,10 @@ type StatsCall struct {
 	// Lane is the lane of the request. Method and Subject are the call's.
 	Lane            tap.Lane
 	Method, Subject string
-	Status          CallStatus
-	State           State // as if the recording had ended
+	// Arguments are a preview of those of the request, for whoever wants to set them.
+	Arguments string
+	Status    CallStatus
+	State     State // as if the recording had ended
 	// At is when it was made, Took how long it took until its answer, or how long
 	// it has waited for one.
 	At, Took time.Duration

@@ -89,6 +89,8 @@ type Summary struct {
 	// Shown counts the selected frames or calls, Hidden those of them that only carry
 	// HTTP.
 	Shown, Hidden uint64
+	// Loose counts the selected messages without a call, if calls are listed.
+	Loose uint64
 	// TooLarge and Forgotten are the counts of [Responses].
 	TooLarge, Forgotten uint64
 	// Unanswered holds the first requests without a response, Beyond counts others. They
@@ -231,29 +233,40 @@ const maxAlike = 100
 // line, are meant for.
 func (l *Listing) compare(e *session.Entry) {
 	for i := range e.Parts {
-		p, id, exact := &e.Parts[i], e.Of(i).ID, false
-		if p.Role == session.RoleInvalid {
-			_, within := jsonrpc.Within(e.Frame.Raw)
-			m := jsonrpc.Peek(within)
-			if id, exact = m.ID, true; m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
-				continue
-			}
+		if len(l.alike) == maxAlike {
+			return
 		}
-		if !exact && p.Role != session.RoleOrphan || len(l.alike) == maxAlike {
-			continue
+		if alike := Alike(e, i, l.Tracker.Open); alike != nil {
+			l.alike[e.Parts[i].Message] = alike
 		}
-		var alike *session.Call
-		for _, c := range l.Tracker.Open() {
-			switch {
-			case c.Lane == p.Lane || c.Session != e.Session:
-			case bytes.Equal(c.ID, id), !exact && bytes.Equal(bytes.Trim(c.ID, `"`), bytes.Trim(id, `"`)):
-				alike = c
-			case !exact && alike == nil && p.Exchange != 0 && c.Exchange == p.Exchange:
-				alike = c
-			}
-		}
-		l.alike[p.Message] = alike
 	}
+}
+
+// Alike returns the open request that part i of a frame is meant for: a response without a request, or
+// a line that is not a message but holds a response. It returns nil if there is none, and for others.
+func Alike(e *session.Entry, i int, open func() []*session.Call) (alike *session.Call) {
+	p, id, exact := &e.Parts[i], e.Of(i).ID, false
+	switch p.Role {
+	case session.RoleOrphan:
+	case session.RoleInvalid:
+		_, within := jsonrpc.Within(e.Frame.Raw)
+		m := jsonrpc.Peek(within)
+		if id, exact = m.ID, true; m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
+			return nil
+		}
+	default:
+		return nil
+	}
+	for _, c := range open() {
+		switch {
+		case c.Lane == p.Lane || c.Session != e.Session:
+		case bytes.Equal(c.ID, id), !exact && bytes.Equal(bytes.Trim(c.ID, `"`), bytes.Trim(id, `"`)):
+			alike = c
+		case !exact && alike == nil && p.Exchange != 0 && c.Exchange == p.Exchange:
+			alike = c
+		}
+	}
+	return alike
 }
 
 // openExchange records exchanges without a message until they have a response. No row
@@ -367,6 +380,7 @@ func (l *Listing) addNodes(nodes []*Node) {
 		case !ok:
 		case n.Call == nil:
 			n.Row.Alike = l.alike[n.Row.Part.Message]
+			l.sum.Loose++
 			l.items = append(l.items, Item{Row: &n.Row})
 		default:
 			l.sum.Shown++

@@ -58,7 +58,7 @@ type Row struct {
 	Resumes uint64
 	// Alike is the open request that is meant: for a response without a request one with the same
 	// digits in its id, or else of the same exchange; for a line that is not a message, but holds
-	// the response to a request, that one. Only a [Listing] finds it; nil for others.
+	// the response to a request, that one; see [Alike]. Only a [Listing] finds it; nil for others.
 	Alike *session.Call
 	// Refuses is the request that the head of a response refuses, zero for others.
 	Refuses session.Ref
@@ -230,6 +230,31 @@ func NewTitle(method, subject string) Title {
 		return Title{Name: method, Args: subject}
 	}
 	return Title{Name: JoinWords(" ", method, subject)}
+}
+
+// Arguments returns a preview of the arguments of a request, "" if it cannot be read. frame returns a
+// frame by its number.
+func Arguments(frame func(seq uint64) (tap.Frame, error), ref session.Ref) string {
+	f, err := frame(ref.Seq)
+	if err != nil {
+		return ""
+	}
+	m := jsonrpc.PeekFrame(&f)
+	if m.Kind == jsonrpc.Batch && ref.Index < len(m.Batch) {
+		m = m.Batch[ref.Index]
+	}
+	return jsonrpc.Preview(m)
+}
+
+// maxArguments limits the calls whose arguments AddArguments reads.
+const maxArguments = 20
+
+// AddArguments sets the arguments of the first of the calls that statistics list. frame returns a frame
+// by its number.
+func AddArguments(frame func(seq uint64) (tap.Frame, error), calls []session.StatsCall) {
+	for i := range calls[:min(len(calls), maxArguments)] {
+		calls[i].Arguments = Arguments(frame, calls[i].Ref)
+	}
 }
 
 // Title returns the title of the row.
