@@ -37,7 +37,7 @@ func (h *harWriter) entry(x *exchange) harEntry {
 		}
 	}
 	if x.response.By == "tap" {
-		e.Comment = strings.TrimSpace(e.Comment + " response of mcptap itself")
+		e.Comment = strings.TrimSpace(e.Comment + " response by mcptap, not by the server")
 	}
 	return e
 }

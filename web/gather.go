@@ -26,6 +26,7 @@ type gatherer struct {
 	// found is the result of searching the current frame, valid if searched is set.
 	found    filter.Found
 	searched bool
+	finder   view.AlikeFinder
 	last     time.Duration              // when the last frame crossed
 	total    uint64                     // the calls so far
 	replies  bounded.Map[uint64, reply] // by exchange
@@ -113,14 +114,14 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	for _, c := range r.CutOff {
 		g.update(c.Ref, update{ID: idOf(c.Ref), State: c.State(false), Error: brief(r.Event.Error)})
 	}
-	for _, ref := range r.HungUp {
-		g.update(ref, update{ID: idOf(ref), End: int64(f.At)})
-	}
-	if r.Event.Name == tap.EventEnd && r.Event.By == "client" { // in older revisions this does not cancel the call
-		for _, c := range g.tracker.Open() {
-			if c.StreamEnd.By == "client" && c.StreamEnd.At == f.At {
-				g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At), Error: brief(view.StreamEndWords(&c.StreamEnd, c.At))})
-			}
+	for _, c := range r.Waiting {
+		switch {
+		case r.Event.Name == tap.EventHangUp:
+			g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At)})
+		case c.StreamEnd.By == "client" && c.StreamEnd.At == f.At: // in older revisions this does not cancel the call
+			g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At), Error: brief(view.StreamEndWords(&c.StreamEnd, c.At))})
+		case c.ErrorText != "":
+			g.update(c.Ref, update{ID: idOf(c.Ref), Error: brief(c.ErrorText)})
 		}
 	}
 	return r
@@ -190,6 +191,10 @@ func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 		return
 	}
 	part := &r.Parts[i]
+	if part.Role == session.RoleOrphan {
+		alike := g.finder.Find(r, i, g.tracker.Open)
+		row.Fault = brief(view.JoinWords("; ", view.Cause(l.Fault), view.NoRequestWords(l.ID, alike)))
+	}
 	if part.Role == session.RoleRequest {
 		g.total++
 	}

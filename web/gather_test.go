@@ -204,3 +204,26 @@ func TestMemoryOfManyCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestAcceptedRequest checks that the page learns why a request that got only the status 202 is still
+// pending.
+func TestAcceptedRequest(t *testing.T) {
+	g, err := newGatherer(viewOptions{}, &seen{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range []tap.Frame{
+		{Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: "POST", Target: "/mcp", Header: [][2]string{{"Mcp-Session-Id", "s"}}}.Encode()},
+		{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}}`)},
+		{Raw: tap.Event{Name: tap.EventResponse, Status: 202}.Encode()},
+		{Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
+	} {
+		f.Seq, f.Exchange = uint64(i+1), 1
+		g.add(&f)
+	}
+	_, updates := g.take(10)
+	want := update{ID: idOf(session.Ref{Seq: 2}), Error: "HTTP 202 without a response"}
+	if len(updates) == 0 || updates[len(updates)-1] != want {
+		t.Errorf("updates: %+v, want %+v", updates, want)
+	}
+}

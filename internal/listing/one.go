@@ -230,7 +230,7 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 	case response && p.Request != (session.Ref{}):
 		return "to", fmt.Sprintf("%s#%d after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response:
-		return "to", at + noRequest(one.Row.ID, one.alike)
+		return "to", at + safe.String(view.NoRequestWords(one.Row.ID, one.alike))
 	}
 	return "", ""
 }
@@ -377,6 +377,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 	body := false // the response is the HTTP body of the exchange, so its end matters
 	one.Responses = map[int]session.Part{}
 	var tracker session.Tracker
+	var finder view.AlikeFinder
 	equal, others := view.NewResponses(), view.NewResponses()
 	others.AnyParams = true
 	for f, err := range recording.Read(ctx, one.rec, 0, false) {
@@ -426,7 +427,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 			if p.Role == session.RoleCancel && p.Call.Seq == number && one.cancel == 0 {
 				one.cancel, one.cancelAfter = f.Seq, f.At-one.Frame.At
 			}
-			switch alike := view.Alike(next, p.Message.Index, tracker.Open); {
+			switch alike := finder.Find(next, p.Message.Index, tracker.Open); {
 			case alike == nil:
 			case f.Seq == number:
 				one.alike = alike
@@ -434,7 +435,7 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 			case p.Role == session.RoleInvalid:
 				one.misdirected = fmt.Sprintf("none; it is inside #%d, which is not a message", f.Seq)
 			default:
-				one.misdirected = fmt.Sprintf("none with id %s; #%d has id %s", quoteID(alike.ID), f.Seq, quoteID(next.Of(p.Message.Index).ID))
+				one.misdirected = safe.String(fmt.Sprintf("none with id %s; #%d has id %s", view.BriefID(alike.ID), f.Seq, view.BriefID(next.Of(p.Message.Index).ID)))
 			}
 			if p.Request.Seq == number && p.Role != session.RoleRepeat {
 				one.Responses[p.Request.Index] = p

@@ -196,7 +196,7 @@ func oddPart(r *view.Row, p *session.Part) string {
 	case p.Role == session.RoleReplay:
 		return fmt.Sprintf("repeats #%d", p.First.Seq)
 	case p.Role == session.RoleOrphan:
-		return noRequest(r.ID, r.Alike)
+		return safe.String(view.NoRequestWords(r.ID, r.Alike))
 	case p.Role == session.RoleUnmatched:
 		return "no such call"
 	case p.Role == session.RoleUnread:
@@ -216,24 +216,6 @@ func inside(r *view.Row) string {
 	}
 	return fmt.Sprintf("response to #%d inside", r.Alike.Ref.Seq)
 }
-
-// maxID is the maximum width of an id in a line.
-const maxID = 24
-
-// noRequest describes a response whose request is unknown.
-func noRequest(id []byte, alike *session.Call) string {
-	switch {
-	case len(id) == 0:
-		return "no such request"
-	case alike == nil:
-		return "no such request: id " + quoteID(id)
-	default:
-		return fmt.Sprintf("no request has id %s, #%d has %s", quoteID(id), alike.Ref.Seq, quoteID(alike.ID))
-	}
-}
-
-// quoteID returns an id on the wire, escaped and cut.
-func quoteID(id []byte) string { return term.Fit(safe.String(string(id)), maxID) }
 
 // deltaWords describes how a response differs from the previous one, one line per change, escaped. A
 // change wider than room takes three lines; a room of 0 means unlimited.

@@ -59,8 +59,8 @@ type Pairing struct {
 	session int // its number, for a Tracker
 	parts   []Part
 	ended   []*Call
-	hungUp  []Ref // see [Entry.HungUp]
-	due     bool  // the exchange that the frame ends has requests without a response
+	waiting []*Call // see [Entry.Waiting]
+	due     bool    // the exchange that the frame ends has requests without a response
 
 	calls []*call                  // those that are not over, oldest first
 	open  requests                 // those without a response, oldest first
@@ -136,7 +136,7 @@ func (t *Pairing) next() {
 	t.parts = t.parts[:0]
 	clear(t.ended)
 	t.ended = t.ended[:0]
-	t.hungUp, t.due = t.hungUp[:0], false
+	t.waiting, t.due = t.waiting[:0], false
 	t.refuses = Refusal{}
 }
 

@@ -224,12 +224,9 @@ func (t *Pairing) addEvent(f *tap.Frame, e *tap.Event, exchange Exchange) {
 			}
 		}
 		for _, a := range t.words[exchangeWord(f.Exchange)] {
-			switch {
-			case a.call.Status.Settled():
-			case e.Name == tap.EventHangUp:
-				t.hungUp = append(t.hungUp, a.call.Ref)
-			default:
-				t.due = true
+			if !a.call.Status.Settled() {
+				t.waiting = append(t.waiting, a.call.Call)
+				t.due = e.Name == tap.EventEnd
 			}
 		}
 	}

@@ -36,9 +36,9 @@ type Entry struct {
 	Ended []*Call
 	// CutOff are calls that ended before and now have [NoteCutOff].
 	CutOff []*Call
-	// HungUp are the calls that wait for a response although their client has hung up with
-	// this frame: see [tap.EventHangUp]. Cancelled calls are in Ended instead.
-	HungUp []Ref
+	// Waiting are the calls that still wait for a response although their client has hung up, or
+	// their exchange has ended, with this frame. Cancelled calls are in Ended instead.
+	Waiting []*Call
 	// Failed reports whether a lifecycle frame is a failure: see
 	// [tap.Event.Failed], and [Call.Lost] of those that it ended.
 	Failed bool
@@ -223,7 +223,8 @@ func (t *Tracker) Add(f *tap.Frame) *Entry { return t.AddRead(f, nil) }
 func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 	e := &t.entry
 	clear(e.Ended)
-	*e = Entry{Parts: e.Parts[:0], Ended: e.Ended[:0], HungUp: e.HungUp[:0]}
+	clear(e.Waiting)
+	*e = Entry{Parts: e.Parts[:0], Ended: e.Ended[:0], Waiting: e.Waiting[:0]}
 	t.Sessions.read(e, f, m)
 	pairing := t.turn()
 	switch {
@@ -232,7 +233,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 		e.Refuses = pairing.refuses
 		e.cutOff(pairing)
 		e.Ended = append(e.Ended, pairing.Ended()...)
-		e.HungUp = append(e.HungUp, pairing.hungUp...)
+		e.Waiting = append(e.Waiting, pairing.waiting...)
 		e.Failed = e.Event.Failed(e.Exchange.Method) && !e.closes(pairing.due) || e.Loses() ||
 			e.Exchange.Body == "" && slices.ContainsFunc(e.Ended, func(c *Call) bool { return c.Notes&NoteNoMessage != 0 })
 	case e.Replays > 0:

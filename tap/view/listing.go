@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -66,7 +65,8 @@ type Listing struct {
 	responses *Responses
 	near      nearby
 	alike     map[session.Ref]*session.Call // by message: see [Row.Alike]
-	stderr    lastOf                        // until a call takes them
+	finder    AlikeFinder
+	stderr    lastOf // until a call takes them
 	// exchanges holds the exchanges without a message or a response, by number.
 	exchanges map[uint64]session.Request
 
@@ -226,47 +226,14 @@ func (l *Listing) addFrame(e *session.Entry) {
 	l.items = append(l.items, Item{Row: &row, Deltas: deltas})
 }
 
-// maxAlike limits the messages that are compared with all open requests.
-const maxAlike = 100
-
 // compare finds the open requests that responses without a request, and responses after text in a
 // line, are meant for.
 func (l *Listing) compare(e *session.Entry) {
 	for i := range e.Parts {
-		if len(l.alike) == maxAlike {
-			return
-		}
-		if alike := Alike(e, i, l.Tracker.Open); alike != nil {
+		if alike := l.finder.Find(e, i, l.Tracker.Open); alike != nil {
 			l.alike[e.Parts[i].Message] = alike
 		}
 	}
-}
-
-// Alike returns the open request that part i of a frame is meant for: a response without a request, or
-// a line that is not a message but holds a response. It returns nil if there is none, and for others.
-func Alike(e *session.Entry, i int, open func() []*session.Call) (alike *session.Call) {
-	p, id, exact := &e.Parts[i], e.Of(i).ID, false
-	switch p.Role {
-	case session.RoleOrphan:
-	case session.RoleInvalid:
-		_, within := jsonrpc.Within(e.Frame.Raw)
-		m := jsonrpc.Peek(within)
-		if id, exact = m.ID, true; m.Kind != jsonrpc.Response && m.Kind != jsonrpc.ErrorResponse {
-			return nil
-		}
-	default:
-		return nil
-	}
-	for _, c := range open() {
-		switch {
-		case c.Lane == p.Lane || c.Session != e.Session:
-		case bytes.Equal(c.ID, id), !exact && bytes.Equal(bytes.Trim(c.ID, `"`), bytes.Trim(id, `"`)):
-			alike = c
-		case !exact && alike == nil && p.Exchange != 0 && c.Exchange == p.Exchange:
-			alike = c
-		}
-	}
-	return alike
 }
 
 // openExchange records exchanges without a message until they have a response. No row

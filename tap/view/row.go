@@ -58,7 +58,7 @@ type Row struct {
 	Resumes uint64
 	// Alike is the open request that is meant: for a response without a request one with the same
 	// digits in its id, or else of the same exchange; for a line that is not a message, but holds
-	// the response to a request, that one; see [Alike]. Only a [Listing] finds it; nil for others.
+	// the response to a request, that one; see [AlikeFinder]. Only a [Listing] finds it; nil for others.
 	Alike *session.Call
 	// Refuses is the request that the head of a response refuses, zero for others.
 	Refuses session.Ref
@@ -139,7 +139,7 @@ func Plumbing(r *session.Entry) bool {
 	case tap.EventResponse:
 		return r.Event.Status < 200 && r.Event.Status != 101 || r.Exchange.Carries && r.Event.Status < 300
 	case tap.EventHangUp:
-		return len(r.HungUp)+len(r.Ended) == 0
+		return len(r.Waiting)+len(r.Ended) == 0
 	case tap.EventEnd:
 		return r.Exchange.Method != "GET" || r.Exchange.Status >= 300
 	}

@@ -91,12 +91,15 @@ func wordsOf(r *session.Entry, ended []Ended) (about, fault string) {
 		about = JoinWords(", ", about, fmt.Sprintf("continues the stream of #%d", r.Resumes))
 	}
 	outcome := endedWords(ended)
-	for i, c := range r.HungUp {
+	for i, c := range r.Waiting {
+		if e.Name != tap.EventHangUp {
+			break
+		}
 		if i == maxEnded {
 			outcome = JoinWords(", ", outcome, "…")
 			break
 		}
-		outcome = JoinWords(", ", outcome, fmt.Sprintf("#%d has no response yet", c.Seq))
+		outcome = JoinWords(", ", outcome, fmt.Sprintf("#%d has no response yet", c.Ref.Seq))
 	}
 	switch {
 	case !r.Failed: // such as a 401

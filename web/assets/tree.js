@@ -78,6 +78,9 @@ function item(state, key, value, path, level) {
   return li;
 }
 
+// Strings that look like other values are quoted: the id "3" is not the id 3.
+const likeOther = /^(true|false|null|-?\d[\d.eE+-]{0,400})?$/;
+
 // The value in the member's line.
 function shown(state, li, value, path, level) {
   if (value.container) {
@@ -86,7 +89,7 @@ function shown(state, li, value, path, level) {
   }
   if (value.type !== 'string') return [h('span', { class: value.type === 'number' ? 'number' : 'word' }, show(value.raw.slice(0, 2000)))];
   const text = value.string;
-  const out = [textOf(text)];
+  const out = [likeOther.test(text) ? h('span', { class: 'string' }, `"${text}"`) : textOf(text)];
   const inner = level < maxDepth ? nested(text) : null;
   if (inner) out.push(' ', insideButton(state, li, inner, path, level));
   if (value.cut) out.push(h('span', { class: 'note' }, ' truncated'));

@@ -83,7 +83,6 @@ const roleWords = {
 export const roleMeans = {
   late: 'It arrived after its request was cancelled.',
   repeat: 'Its request already had a response.',
-  orphan: 'No open request has this id.',
   unmatched: 'Its call, task or subscription is not known.',
   replay: 'It was sent before, and again on a resumed stream.',
 };

@@ -49,7 +49,7 @@ func TestCutAndGaps(t *testing.T) {
 		t.Errorf("the response without a request has another name than in the terminal:\n%s", rows)
 	}
 	p.keys("eee")
-	p.wait("/No open request/.test(document.querySelector('.detail-head').innerText)")
+	p.wait("/no such request: id 9/.test(document.querySelector('.detail-head').innerText)")
 	p.picture("state-cut")
 }
 
