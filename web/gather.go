@@ -191,9 +191,11 @@ func (g *gatherer) addRow(l *view.Row, r *session.Entry, i int) {
 		return
 	}
 	part := &r.Parts[i]
-	if part.Role == session.RoleOrphan {
-		alike := g.finder.Find(r, i, g.tracker.Open)
-		row.Fault = brief(view.JoinWords("; ", view.Cause(l.Fault), view.NoRequestWords(l.ID, alike)))
+	switch l.Alike = g.finder.Find(r, i, g.tracker.Open); {
+	case part.Role == session.RoleOrphan:
+		row.Fault = brief(view.JoinWords("; ", view.Cause(l.Fault), view.NoRequestWords(l.ID, l.Alike)))
+	case l.Alike != nil:
+		row.Fault = brief(view.JoinWords("; ", view.InsideWords(l.Alike), view.Cause(l.Fault)))
 	}
 	if part.Role == session.RoleRequest {
 		g.total++

@@ -214,7 +214,7 @@ func inside(r *view.Row) string {
 	if r.Alike == nil || r.Part.Role != session.RoleInvalid {
 		return ""
 	}
-	return fmt.Sprintf("response to #%d inside", r.Alike.Ref.Seq)
+	return view.InsideWords(r.Alike)
 }
 
 // deltaWords describes how a response differs from the previous one, one line per change, escaped. A
