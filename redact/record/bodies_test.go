@@ -77,6 +77,18 @@ func TestTruncatedBody(t *testing.T) {
 	}
 }
 
+// TestUndecodedBody checks that a JSON body that could not be decoded is recorded once.
+func TestUndecodedBody(t *testing.T) {
+	var all kept
+	m := NewMasker([]byte("a key"), nil, &all)
+	m.Event(1, tap.Event{Name: tap.EventRequest, Target: "/a/b", Header: [][2]string{{"Content-Type", "application/json"}, {"Content-Encoding", "x"}}})
+	m.Piece(1, tap.ToServer, tap.FormBody, []byte("not text: \xff"), true)
+	m.Event(1, tap.Event{Name: tap.EventEnd})
+	if n := strings.Count(all.all.String(), "not text"); n != 1 {
+		t.Errorf("recorded %d times", n)
+	}
+}
+
 // TestMembersOfMessages checks that a body is not taken for a JSON-RPC message because it has a member of one.
 func TestMembersOfMessages(t *testing.T) {
 	for _, target := range []string{"/oauth/token", "/a/b"} {

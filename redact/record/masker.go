@@ -339,15 +339,16 @@ func (l *maskedLane) body(p []byte, end bool) (out []byte, ok bool) {
 	if l.held = append(l.held, p...); !end {
 		return nil, false
 	}
-	if l.coded && !utf8.Valid(l.held) { // it could not be decoded
+	whole := l.held
+	l.held = nil
+	if l.coded && !utf8.Valid(whole) { // it could not be decoded
 		if l.open {
-			return l.held, true
+			return whole, true
 		}
 		l.withhold("the body was not recorded, as there may be tokens in it")
 		return nil, false
 	}
-	out, names := l.mask(l.held)
-	l.held = nil
+	out, names := l.mask(whole)
 	for _, name := range names {
 		l.names = appendNew(l.names, "body "+name)
 	}
