@@ -33,8 +33,7 @@ type dbfile struct {
 	db   *bolt.DB // nil: not open
 	file *os.File // bbolt's
 
-	made    *os.File // the file made by create, if keep is set: it may be renamed
-	renamed bool     // it was renamed
+	made *os.File // the file made by create, if keep is set: it may be renamed
 }
 
 // create makes the file, with its header, under a temporary name and renames it, so that no
@@ -111,7 +110,6 @@ func (d *dbfile) check() error {
 	now, err := os.Stat(d.path)
 	switch {
 	case err == nil && sameFile(d.made, now):
-		d.renamed = false
 		return nil
 	case err == nil:
 		return fmt.Errorf("%s was replaced by another file", d.path)
@@ -127,7 +125,6 @@ func (d *dbfile) check() error {
 	if d.db == nil { // its new name is unknown
 		return err
 	}
-	d.renamed = true
 	return nil
 }
 

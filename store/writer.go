@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -69,9 +68,6 @@ func (r *Recorder) commit(entries []entry, end *End) bool {
 				b = r.batch(entries, end)
 				err = r.db.update(b.write)
 			}
-		}
-		if err == nil && r.db.renamed {
-			r.warn(fmt.Errorf("%s was renamed; recording continues in it", r.db.path))
 		}
 		return err
 	})
