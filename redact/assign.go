@@ -99,7 +99,10 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 		if n := bytes.IndexByte(value, ' '); n > 0 && isScheme(value[:n]) { // in quotes
 			from += n + 1
 		}
-		if scheme := isScheme(value); scheme && to < len(text) && text[to] == ' ' {
+		if to == len(text) || text[to] != ' ' {
+			break
+		}
+		if short := len(value) < minKey; isScheme(value) || short && endsInKey(text[to+1:]) {
 			if from = to + 1; listSchemes[lower(value)] {
 				quote := byte('\n')
 				if quotedBefore(text, start) {
@@ -112,6 +115,8 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 			if isStandIn(text[from:to]) {
 				return 0, 0, ""
 			}
+		} else if short && isWord(value) { // a sentence
+			return 0, 0, ""
 		}
 	case quotedBefore(text, from):
 		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
@@ -470,6 +475,17 @@ var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "dig
 var listSchemes = setOf("digest oauth hawk signature aws4-hmac-sha256")
 
 func isScheme(s []byte) bool { return len(s) < 20 && schemes[strings.ToLower(string(s))] }
+
+// minKey is the minimum length of credentials after an unknown scheme. Shorter texts may be words.
+const minKey = 16
+
+// endsInKey reports whether a text begins with credentials, up to the end of the line or a quote.
+func endsInKey(text []byte) bool {
+	to := wordEnd(text, 0)
+	key := text[:to]
+	return len(key) >= minKey && bytes.ContainsAny(key, figureSigns) && !bytes.Contains(key, []byte("://")) &&
+		(to == len(text) || strings.IndexByte("\r\n\"'`\\", text[to]) >= 0)
+}
 
 // schemeSecret finds the credentials after a scheme anywhere in a text: for Bearer a value
 // that is not a word, for Basic one that decodes to a name and a password.
