@@ -584,10 +584,13 @@ func peeked(value []byte) (text string, end int) {
 var schemaTypes = map[string]bool{"string": true, "number": true, "integer": true, "boolean": true, "object": true, "array": true, "null": true}
 
 // likeSchema reports whether the next object is the schema of a property with the name of a
-// secret, and not a secret.
-func (w *walker) likeSchema() (found bool) {
+// secret, and not a secret. An object with a value is not a schema, such as an output of Terraform.
+func (w *walker) likeSchema() bool {
+	found, valued := false, false
 	w.peek(w.at, func(name string, value []byte) {
 		switch name {
+		case "value":
+			valued = true
 		case "type":
 			kind, _ := peeked(value)
 			found = found || schemaTypes[kind] || bytes.HasPrefix(value, []byte("["))
@@ -595,7 +598,7 @@ func (w *walker) likeSchema() (found bool) {
 			found = true
 		}
 	})
-	return found
+	return found && !valued
 }
 
 // nameAhead returns the name of a pair whose value comes first.
