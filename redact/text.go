@@ -262,7 +262,8 @@ func userSecret(text []byte, at int) (from, to int) {
 }
 
 // jwtSets are the bytes of the parts of a JSON Web Token, a set of its own for each, see runs.
-var jwtSets = func() (sets [3]*charset) {
+// A signed token has three parts, an encrypted one five.
+var jwtSets = func() (sets [5]*charset) {
 	for i := range sets {
 		own := *word
 		sets[i] = &own
@@ -275,18 +276,26 @@ func jwtEnd(text []byte, at int, ends runs) int {
 	if string(text[at:at+3]) != "eyJ" || at > 0 && alnum[text[at-1]] {
 		return 0
 	}
-	head := ends.end(jwtSets[0], text, at)
-	if head-at < 15 || head == len(text) || text[head] != '.' {
+	const least = 10 // bytes in a part
+	to := ends.end(jwtSets[0], text, at)
+	if to-at < 15 || to == len(text) || text[to] != '.' {
 		return 0
 	}
-	body := ends.end(jwtSets[1], text, head+1)
-	if body-head < 11 {
+	head := to
+	var parts [4]int // the ends of the parts after the first
+	n := 0
+	for n < len(parts) && to < len(text) && text[to] == '.' {
+		to = ends.end(jwtSets[n+1], text, to+1)
+		parts[n] = to
+		n++
+	}
+	switch {
+	case n == 4 && parts[1]-parts[0] > least && parts[3]-parts[2] > least: // encrypted; the key, its second part, may be empty
+		return parts[3]
+	case parts[0]-head <= least:
 		return 0
 	}
-	if body < len(text) && text[body] == '.' {
-		return ends.end(jwtSets[2], text, body+1)
-	}
-	return body
+	return parts[min(n, 2)-1]
 }
 
 // maxKeyHead is the maximum length of the first line of a private key.
