@@ -338,8 +338,8 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 			return i, i + n
 		}
 	}
-	if i+1 < len(text) && strings.IndexByte("@$bBrRfFuU", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
-		i++ // a prefix such as b"…" or r"…"
+	if i+1 < len(text) && strings.IndexByte("@$bBrRfFuUN", text[i]) >= 0 && (text[i+1] == '"' || text[i+1] == '\'') {
+		i++ // a prefix such as b"…", r"…", or N'…' in SQL
 	}
 	for _, q := range []string{`"""`, "'''"} {
 		if bytes.HasPrefix(text[i:], []byte(q)) {

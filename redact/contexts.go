@@ -23,8 +23,9 @@ type context struct {
 var contexts = []context{
 	// SQL
 	{anchors: []string{"IDENTIFIED", "identified"}, at: `(?i)\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?()'((?:[^'\\]|\\.|'')+)'`},
+	{anchors: []string{"IDENTIFIED BY", "identified by"}, at: `(?i)\b(?:create|alter)\s+user\s+(?:if\s+(?:not\s+)?exists\s+)?\S+\s+identified\s+by\s+()"?([^\s"';,]+)`, sentence: true},
 	{anchors: []string{"PASSWORD '", "password '", "SECRET '", "TOKEN '"}, at: `(?i)\b(?:password|secret|session_token)\s+()'((?:[^'\\]|'')+)'`},
-	{anchors: []string{"SET PASSWORD", "set password"}, at: `(?i)\bset\s+password\s+for\s+\S+\s*=\s*()'((?:[^'\\]|'')+)'`},
+	{anchors: []string{"SET PASSWORD", "set password"}, at: `(?i)\bset\s+password\s+for\s+\S+\s*=\s*(?:password\s*\(\s*)?()'((?:[^'\\]|'')+)'`},
 	// XML
 	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
 	{anchors: []string{"AttributeValue", "<value"}, at: `\b(?:[Nn]ame|key)="([\w:.-]+)"[^<>]*>\s*<(?:\w+:)?(?:AttributeValue|value)\b[^<>]*>([^<>]+)<`},
