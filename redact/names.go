@@ -192,7 +192,7 @@ func nameWords() (list []string) {
 	for _, n := range secretNames {
 		list = append(list, strings.ReplaceAll(n, " ", ""))
 		if strings.Contains(n, " ") {
-			list = append(list, strings.ReplaceAll(n, " ", "_"), strings.ReplaceAll(n, " ", "-"), n)
+			list = append(list, strings.ReplaceAll(n, " ", "_"), strings.ReplaceAll(n, " ", "-"), strings.ReplaceAll(n, " ", "."), n)
 		}
 	}
 	short := slices.Collect(maps.Keys(wholeNames))
