@@ -332,6 +332,12 @@ func valueAt(text []byte, i int, sign byte, query bool) (from, to int) {
 	if bytes.HasPrefix(text[i:], []byte("[]byte(")) {
 		i += len("[]byte(")
 	}
+	if rest, ok := bytes.CutPrefix(text[i:], []byte("Some(")); ok { // an Option of Rust
+		at := len(text) - len(rest) + lead(rest[:min(len(rest), maxLead)])
+		if skipQuote(text, at) > at {
+			i = at
+		}
+	}
 	if rest, ok := bytes.CutPrefix(text[i:], []byte("<![CDATA[")); ok && sign == '>' {
 		if n := bytes.Index(rest, []byte("]]>")); n >= 0 {
 			i = len(text) - len(rest)
