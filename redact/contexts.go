@@ -38,6 +38,7 @@ var contexts = []context{
 	// Settings and code
 	{anchors: []string{"ENV ", "ARG ", "env ", "setx "}, at: `(?m)^[ \t]*(?:ENV|ARG|setenv|setx)[ \t]+([\w.-]+)[ \t]+([^\s=].*?)[ \t\r]*$`},
 	{anchors: []string{"value:"}, at: `(?m)^[ \t]*-[ \t]+name:[ \t]*["']?([\w.-]+)["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'#&*|>{\[][^"'\r\n]*?)["']?[ \t]*(?:[ \t]#.*)?\r?$`},
+	{anchors: []string{"define "}, at: `(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+"([^"\n]+)"`, sentence: true},
 	{anchors: []string{"set -"}, at: `\bset\s+-\w+\s+([\w.-]+)\s+["']?([^\s"']+)`},
 	{anchors: []string{"variable \""}, at: `\bvariable\s+"([\w.-]+)"\s*\{[^{}]*?\bdefault\s*=\s*"([^"\n]+)"`},
 	{anchors: []string{":="}, at: "([\\w.-]+)\\s*:=\\s*[\"'`]([^\"'`\\n]+)[\"'`]"},
@@ -68,7 +69,7 @@ var contexts = []context{
 	{anchors: []string{"sword is", "scode is", "phrase is", "oken is", "ey is", "cret is"}, at: "(?i)\\b(password|passcode|passphrase|token|api[ _-]?key|secret|access key)\\s+is:?\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
 	{anchors: []string{"sword for ", "sword of ", "scode for ", "scode of ", "phrase for ", "phrase of ", "ey for ", "ey of "}, at: "(?i)\\b(password|passcode|passphrase|api[ _-]?key)\\s+(?:for|of)\\s+[^\\s:]{1,60}:\\s+[`\"']?([^\\s`\"'<>]{6,200})", sentence: true},
 	{anchors: []string{"code is", "code: "}, at: `(?i)\b(?:one-time|verification|security|login|access|authentication|confirmation|otp|2fa)\s+(?:pass)?code(?:\s+is:?|:)\s+()\*{0,2}([0-9]{4,10}\b)`},
-	{anchors: []string{"sword \"", "sword '", "sword `", "phrase \"", "phrase '", "phrase `", "scode \"", "scode '", "scode `"}, at: "(?i)\\b(password|passcode|passphrase)\\s+[`\"']([^`\"'\\n]{6,200})[`\"']", sentence: true},
+	{anchors: []string{"sword \"", "sword '", "sword `", "phrase \"", "phrase '", "phrase `", "scode \"", "scode '", "scode `"}, at: "(?i)\\b((?:store|key)?password|passcode|passphrase)\\s+[`\"']([^`\"'\\n]{6,200})[`\"']", sentence: true},
 	{anchors: []string{"oken \"", "oken '", "oken `", "ey \"", "ey '", "ey `", "cret \"", "cret '", "cret `"}, at: "(?i)\\b(?:invalid|bad|wrong|incorrect|expired|using)\\s+(?:api[ _-]?)?()(?:token|key|secret)\\s+[`\"']([^`\"'\\s]{6,200})[`\"']", sentence: true},
 }
 
