@@ -28,6 +28,7 @@ var contexts = []context{
 	{anchors: []string{"SET PASSWORD", "set password"}, at: `(?i)\bset\s+password\s+for\s+\S+\s*=\s*(?:password\s*\(\s*)?()'((?:[^'\\]|'')+)'`},
 	// XML
 	{anchors: []string{"<key>"}, at: `<key>([^<>]+)</key>\s*<(?:string|data)>([^<>]+)</`},
+	{anchors: []string{"name>"}, at: `<(?:[\w-]+-)?name>\s*([\w:.-]+)\s*</(?:[\w-]+-)?name>\s*<(?:[\w-]+-)?value>([^<>]+)</`},
 	{anchors: []string{"AttributeValue", "<value"}, at: `\b(?:[Nn]ame|key)="([\w:.-]+)"[^<>]*>\s*<(?:\w+:)?(?:AttributeValue|value)\b[^<>]*>([^<>]+)<`},
 	{anchors: []string{"name=\"", "key=\""}, at: `<(?:string|property|entry|item|param|var)\s[^<>]*?\b(?:name|key)="([\w.-]+)"[^<>]*>([^<>]+)</`},
 	{anchors: []string{"</"}, at: `<(?:\w+:)?([\w.-]+)\s[^<>]*>([^<>\s]+)</`},
@@ -50,6 +51,7 @@ var contexts = []context{
 	{anchors: []string{"Private-Lines"}, at: `Private-Lines: \d+()\r?\n((?:[A-Za-z0-9+/=]+\r?\n)*[A-Za-z0-9+/=]+)(?:\r?\n|$)`},
 	{anchors: []string{"machine ", "default login"}, at: `(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(password)\s+(\S+)`},
 	{anchors: []string{"oracle:thin"}, at: `\boracle:thin:\w+/()([^\s@"']+)@`},
+	{anchors: []string{"@tcp(", "@unix("}, at: "[\\w.-]+:()([^\\s\"'`]+)@(?:tcp|unix)\\("},
 	// Commands
 	{anchors: []string{"sshpass"}, at: `\bsshpass\s+-p\s*()["']?([^\s"';|&]+)`},
 	{anchors: []string{"redis-cli"}, at: `\bredis-cli\b[^\n|;&]*?\s(?:-a|--pass)\s+()["']?([^\s"';|&]+)`},

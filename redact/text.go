@@ -64,7 +64,7 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 		add(w, wordKind{kind: wordEscape})
 	}
 	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
-		"default login", "private-lines", "oracle:thin", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`,
+		"default login", "private-lines", "oracle:thin", "@tcp(", "@unix(", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`,
 		"signature=", "--key ", "--key=", "_key=", "httponly\"", "samesite\"", "domain\"", `httponly\"`, `samesite\"`, `domain\"`} {
 		add(w, wordKind{kind: wordContext})
 	}
