@@ -128,13 +128,18 @@ func (w *walker) object(s scope) {
 		}
 		start, end := w.token()
 		name := string(decoded(w.src[start:end]).text)
+		noted := w.r.noted
 		w.r.name = true
 		w.text(start, end, scope{}) // a name may hold a secret too
 		w.r.name = false
+		shown := w.r.shown(name)
+		if w.r.noted > noted { // the list of findings must not have it
+			shown = "…"
+		}
 		w.space()
 		w.at++ // :
 		w.space()
-		w.r.path = append(w.r.path, crumb{name: w.r.shown(name)})
+		w.r.path = append(w.r.path, crumb{name: shown})
 		in := w.member(name, s)
 		if in.secret == nameRule && (w.src[w.at] == '"' && isDir(name, []byte(w.string())) || w.src[w.at] == '{' && !in.all && strings.HasPrefix(name, "/")) { // a path of OpenAPI
 			in = scope{}

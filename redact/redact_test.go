@@ -367,6 +367,21 @@ func TestURLsInArguments(t *testing.T) {
 }
 
 // Content that is not text cannot be searched.
+// People paste the list of findings, so it has no secret that is the name of a member.
+func TestPlacesHaveNoSecrets(t *testing.T) {
+	key := "ghp_" + strings.Repeat("a1B2", 9)
+	for _, check := range []bool{false, true} {
+		opt := testOptions()
+		opt.Check = check
+		r := New(opt)
+		r.Frame(&tap.Frame{Seq: 1, Lane: tap.ToClient, Raw: []byte(`{"limits":{"` + key + `":{"password":"plantedPw1"}}}`)})
+		found := r.Findings()
+		if len(found) != 2 || found[0].Where != "to_client $.limits" || found[1].Where != "to_client $.limits.….password" {
+			t.Errorf("check %t: %+v", check, found)
+		}
+	}
+}
+
 func TestNotText(t *testing.T) {
 	for _, form := range []tap.Form{tap.FormBody, tap.FormBinary, tap.FormBytes} {
 		for _, raw := range []string{"\x1f\x8b\x08\x00\xffplanted", "p\x00l\x00a\x00n\x00t\x00e\x00d\x00"} { // gzip, UTF-16
