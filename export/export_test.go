@@ -300,6 +300,27 @@ func TestHAROfStdio(t *testing.T) {
 	}
 }
 
+// An entry has its own message, not the batch. Otherwise the file grows with the square of a batch.
+func TestHAROfABatch(t *testing.T) {
+	f := readHAR(t, schema(t), exported(t, "har", testAbout("stdio"), lines(`
+> [{"jsonrpc":"2.0","id":1,"method":"ping"}, {"jsonrpc":"2.0","method":"notifications/initialized"},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]
+< [{"jsonrpc":"2.0","id":2,"result":{"tools":[]}},{"jsonrpc":"2.0","id":1,"result":{}}]`)))
+	got := ""
+	for _, e := range f.Log.Entries {
+		got += e.Request.Post.Text + " " + e.Response.Content.Text + "\n"
+		if e.Request.BodySize != int64(len(e.Request.Post.Text)) {
+			t.Errorf("%+v", e)
+		}
+	}
+	const want = `{"jsonrpc":"2.0","method":"notifications/initialized"} ` + `
+{"jsonrpc":"2.0","id":2,"method":"tools/list"} {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":1,"result":{}}
+`
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A full writer accepts no bytes, like a full disk.
 type full struct{}
 

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
 	"container/list"
 	"encoding/base64"
@@ -100,10 +101,31 @@ func (h *harWriter) Add(f *tap.Frame) error {
 		h.addHTTP(e)
 		return h.err
 	}
+	batch := elements(e)
 	for i := range e.Parts {
-		h.addMessage(e, i)
+		message := *f
+		if i < len(batch) {
+			message.Raw, message.Size = batch[i], int64(len(batch[i]))
+		}
+		h.addMessage(e, i, &message)
 	}
 	return h.err
+}
+
+// elements returns the messages of a batch, or nil. An entry with the whole batch for each of them
+// would make the file much larger than the recording.
+func elements(e *session.Entry) (all []jsonrpc.Value) {
+	if e.Message.Kind != jsonrpc.Batch {
+		return nil
+	}
+	raw := e.Frame.Raw
+	for _, v := range jsonrpc.Value(raw[max(0, bytes.IndexByte(raw, '[')):]).Each {
+		if len(all) == len(e.Parts) {
+			break
+		}
+		all = append(all, v)
+	}
+	return all
 }
 
 // Close implements [writer].
@@ -273,9 +295,10 @@ func (h *harWriter) addSocket(x *exchange, f *tap.Frame) {
 
 var jsonHeader = [][2]string{{"Content-Type", "application/json"}}
 
-// addMessage creates the entry for a request or notification on stdio, or adds a response to one.
-func (h *harWriter) addMessage(r *session.Entry, i int) {
-	f, p := r.Frame, &r.Parts[i]
+// addMessage creates the entry for a request or notification on stdio, or adds a response to one. f is
+// the frame, with only the message if it is a batch.
+func (h *harWriter) addMessage(r *session.Entry, i int, f *tap.Frame) {
+	p := &r.Parts[i]
 	switch p.Kind {
 	case jsonrpc.Request:
 		x := h.posted(r, i)
