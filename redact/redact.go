@@ -230,6 +230,9 @@ func (r *Redactor) replace(rule string, value []byte) (string, bool) {
 	return r.namer.text(value), true
 }
 
+// Know adds a value that was replaced before it reached the Redactor, to find it in base64 and with escapes.
+func (r *Redactor) Know(value []byte) { r.known.add(value) }
+
 // know searches for a secret in other places. Of those that may be ordinary words, it replaces the
 // values of the user's rules and long passwords where they stand alone. What may be code is not searched for.
 func (r *Redactor) know(rule string, value []byte) {

@@ -25,9 +25,12 @@ import (
 // still be distinguished. Without the key a guess at a value cannot be checked against its
 // pseudonym.
 type Masker struct {
-	next    tap.Recorder
-	macs    sync.Pool
-	repeats repeats
+	next tap.Recorder
+	// redactor is next if it redacts, else nil. It searches for the masked values in other
+	// spellings.
+	redactor *Recorder
+	macs     sync.Pool
+	repeats  repeats
 	// services finds the keys of services.
 	services *redact.Keys
 	// values are the masked values. mu is held to add one, and for open.
@@ -40,6 +43,7 @@ type Masker struct {
 // pseudonyms. The values of the fields in known are masked wherever they occur.
 func NewMasker(key []byte, known [][2]string, next tap.Recorder) *Masker {
 	m := &Masker{next: next, services: redact.NewKeys(), open: map[uint64]*masked{}}
+	m.redactor, _ = next.(*Recorder)
 	m.macs.New = func() any { return &maskMAC{mac: hmac.New(sha256.New, key)} }
 	m.repeats.held = map[stream]heldPiece{}
 	for _, f := range known {
@@ -82,6 +86,9 @@ func (m *Masker) known(value string, certain bool) string {
 // add adds a value to those that are masked wherever they occur, and returns its pseudonym.
 func (m *Masker) add(value string, certain bool) string {
 	name := m.sum(value)
+	if m.redactor != nil {
+		m.redactor.guard.know(value)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.values.Store(m.values.Load().With(value, name, certain))

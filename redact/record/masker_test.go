@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"strings"
@@ -24,6 +25,20 @@ func TestPseudonyms(t *testing.T) {
 	}
 	if m.pseudonym("") != "" {
 		t.Error("an empty value is masked")
+	}
+}
+
+// With --redact, a masked value is also found in base64 and with escapes.
+func TestMaskedValuesAreKnownToTheRedactor(t *testing.T) {
+	var out kept
+	token := "tok3n" + strings.Repeat("aB3", 9)
+	m := NewMasker([]byte("a key"), nil, New(redactor(), &out))
+	m.Event(1, tap.Event{Name: tap.EventRequest, Header: [][2]string{{"Authorization", "Bearer " + token}}})
+	coded := base64.StdEncoding.EncodeToString([]byte(token))
+	escaped := strings.ReplaceAll(token, "3", `\u0033`)
+	m.Piece(1, tap.ToClient, tap.FormBody, []byte(`{"jsonrpc":"2.0","id":1,"result":{"a":"`+coded+`","b":"`+escaped+`"}}`), true)
+	if got := out.all.String(); strings.Contains(got, coded) || strings.Contains(got, escaped) {
+		t.Errorf("recorded %s", got)
 	}
 }
 

@@ -58,6 +58,13 @@ func (g *guard) event(e tap.Event) tap.Event {
 	return redacted
 }
 
+// know adds a value that was masked before it got here.
+func (g *guard) know(value string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.r.Know([]byte(value))
+}
+
 // A held is an incomplete frame.
 type held struct {
 	bytes []byte
