@@ -48,102 +48,150 @@ func (r *Redactor) assigned(text []byte, start, end int) (from, to int, rule str
 	if end-start > maxName {
 		return 0, 0, ""
 	}
-	name := string(text[start:end])
-	if rule = r.named(strings.TrimLeft(name, "-")); rule == "" {
+	a := assignment{text: text, start: start, name: string(text[start:end])}
+	if rule = r.named(strings.TrimLeft(a.name, "-")); rule == "" || !a.findSign(end) {
 		return 0, 0, ""
 	}
-	sign, i := separator(text, end)
-	if sign == '>' && (start == 0 || text[start-1] != '<') {
+	from, to = a.value()
+	a.plain = plainName(a.name)
+	ok := false
+	switch {
+	case strings.HasSuffix(a.plain, "cookie") && a.sign == ':':
+		to, ok = a.cookie(from, to)
+	case strings.HasSuffix(a.plain, "authorization"):
+		from, to, ok = a.credentials(from, to)
+	default:
+		to, ok = a.setting(from, to)
+	}
+	if !ok {
 		return 0, 0, ""
 	}
-	flag := text[start] == '-'
-	if sign == 0 && flag && i > end && i < len(text) && text[i] != '-' {
-		sign = '='
+	return from, to, rule
+}
+
+// An assignment is a name in a text with the sign that assigns it a value. Each method below returns where
+// the value ends, and whether it may be a secret.
+type assignment struct {
+	text        []byte
+	start       int // of the name
+	name, plain string
+	sign        byte // =, :, or > for an element of XML
+	after       int  // what follows the sign
+	flag, query bool // the name begins with a minus, or is a parameter of a URL
+}
+
+// findSign finds the sign after the name, which ends at end. A flag may have a space instead.
+func (a *assignment) findSign(end int) bool {
+	text, start := a.text, a.start
+	a.sign, a.after = separator(text, end)
+	a.flag = text[start] == '-'
+	a.query = start > 0 && (text[start-1] == '?' || text[start-1] == '&')
+	if i := a.after; a.sign == 0 && a.flag && i > end && i < len(text) && text[i] != '-' {
+		a.sign = '='
 	}
-	if sign == 0 {
-		return 0, 0, ""
+	return a.sign != 0 && (a.sign != '>' || start > 0 && text[start-1] == '<')
+}
+
+// value returns the place of the value, without quotes.
+func (a *assignment) value() (from, to int) {
+	from, to = valueAt(a.text, a.after, a.sign, a.query)
+	if at := behindType(a.text, from, to, a.sign); at > 0 {
+		a.sign, a.after = '=', at
+		from, to = valueAt(a.text, at, a.sign, a.query)
 	}
-	query := start > 0 && (text[start-1] == '?' || text[start-1] == '&')
-	from, to = valueAt(text, i, sign, query)
-	if at := behindType(text, from, to, sign); at > 0 {
-		sign, i = '=', at
-		from, to = valueAt(text, i, sign, query)
-	}
-	if sign == '=' && quotedBefore(text, start) && isUpper([]byte(name)) { // "NAME=a value"
-		rest := text[to:min(len(text), to+maxList)]
-		if n := bytes.IndexAny(rest, "\r\n"+string(text[start-1])); n >= 0 && rest[n] == text[start-1] {
+	if a.sign == '=' && quotedBefore(a.text, a.start) && isUpper([]byte(a.name)) { // "NAME=a value"
+		quote := a.text[a.start-1]
+		rest := a.text[to:min(len(a.text), to+maxList)]
+		if n := bytes.IndexAny(rest, "\r\n"+string(quote)); n >= 0 && rest[n] == quote {
 			to += n
 		}
 	}
-	plain := plainName(name)
-	value := text[from:to]
-	plainly := (sign == '=' || sign == ':') && !query && !quotedBefore(text, from) && beginsLine(text, start)
-	bare := false // a value that special characters cut to a few bytes
-	if plainly && isPassword(plain) {
-		if end := phraseEnd(text, from); end > to {
-			return from, end, rule
+	return from, to
+}
+
+// cookie is for the field Cookie or Set-Cookie.
+func (a *assignment) cookie(from, to int) (end int, ok bool) {
+	to = max(to, lineEnd(a.text, from))
+	_, cookie, found := bytes.Cut(a.text[from:to], []byte("="))
+	return to, found && !isStandIn(cookie) && !a.isVacant(from, to) // else prose about cookies
+}
+
+// credentials is for the field Authorization. The value is what follows the scheme.
+func (a *assignment) credentials(from, to int) (start, end int, ok bool) {
+	text, value := a.text, a.text[from:to]
+	if n := bytes.IndexByte(value, ' '); n > 0 && isScheme(value[:n]) { // in quotes
+		from += n + 1
+	}
+	if to == len(text) || text[to] != ' ' {
+		return from, to, !a.isVacant(from, to)
+	}
+	short := len(value) < minKey
+	switch {
+	case !isScheme(value) && !(short && endsInKey(text[to+1:])):
+		return from, to, !(short && isWord(value)) && !a.isVacant(from, to) // else a sentence
+	case listSchemes[lower(value)]:
+		quote := byte('\n')
+		if quotedBefore(text, a.start) {
+			quote = text[a.start-1]
 		}
-		whole := text[from:wholeValue(text, to)]
+		from = to + 1
+		to = parametersEnd(text, from, quote)
+	default:
+		from = to + 1
+		to = wordEnd(text, from)
+	}
+	return from, to, !a.isVacant(from, to)
+}
+
+// setting is for all other names.
+func (a *assignment) setting(from, to int) (end int, ok bool) {
+	plainly := (a.sign == '=' || a.sign == ':') && !a.query && !quotedBefore(a.text, from) && beginsLine(a.text, a.start)
+	bare := false // a value that special characters cut to a few bytes
+	if plainly && isPassword(a.plain) {
+		if end := phraseEnd(a.text, from); end > to {
+			return end, true
+		}
+		whole := a.text[from:wholeValue(a.text, to)]
 		bare = dense(whole) && !bytes.ContainsAny(whole, "<([{")
 	}
-	switch {
-	case strings.HasSuffix(plain, "cookie") && sign == ':':
-		plainly = false
-		to = max(to, lineEnd(text, from))
-		_, cookie, ok := bytes.Cut(text[from:to], []byte("="))
-		if !ok || isStandIn(cookie) { // prose about cookies
-			return 0, 0, ""
-		}
-	case strings.HasSuffix(plain, "authorization"):
-		plainly = false
-		if n := bytes.IndexByte(value, ' '); n > 0 && isScheme(value[:n]) { // in quotes
-			from += n + 1
-		}
-		if to == len(text) || text[to] != ' ' {
-			break
-		}
-		if short := len(value) < minKey; isScheme(value) || short && endsInKey(text[to+1:]) {
-			if from = to + 1; listSchemes[lower(value)] {
-				quote := byte('\n')
-				if quotedBefore(text, start) {
-					quote = text[start-1]
-				}
-				to = parametersEnd(text, from, quote)
-			} else {
-				to = wordEnd(text, from)
-			}
-			if isStandIn(text[from:to]) {
-				return 0, 0, ""
-			}
-		} else if short && isWord(value) { // a sentence
-			return 0, 0, ""
-		}
-	case quotedBefore(text, from):
-		if plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
-			sign == ':' && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 || sign == ':' && isJoined(text, from) { // the quote ends the string that contains the name
-			return 0, 0, ""
-		}
-	case sign == ':' && !bare && !dense(value) && !ownLine(text, start, from, to) && !(figureNames[plain] && isFigures(value) && len(value) >= 3):
-		return 0, 0, ""
-	case sign == ':' || sign == '=':
-		loose := i > 0 && text[i-1] == ' '
-		argument := start > 0 && strings.IndexByte("(, ", text[start-1]) >= 0
-		if isCode(text, name, from, to, loose, argument) || typeNames[lower(value)] && (sign == ':' || loose || lower(value) == name) || plain == "sig" && len(value) < 8 || isFigures(value) && !isNumberOf(plain, value) ||
-			sign == '=' && !flag && loose && isWord(value) && !ownLine(text, start, from, to) {
-			return 0, 0, ""
-		}
-		if flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) { // the help text of a flag
-			return 0, 0, ""
-		}
-	}
-	if value = text[from:to]; vacant(value) || isStandIn(value) || isDir(name, value) || isVersion(value, weakName(name)) ||
-		sign == '>' && !bytes.HasPrefix(text[to:], []byte("</")) && !bytes.HasPrefix(text[to:], []byte("]]>")) {
-		return 0, 0, ""
+	if a.isOrdinary(from, to, bare) || a.isVacant(from, to) {
+		return 0, false
 	}
 	if plainly {
-		to = wholeValue(text, to)
+		to = wholeValue(a.text, to)
 	}
-	return from, to, rule
+	return to, true
+}
+
+// isOrdinary reports whether the value is a word of a sentence, a type or code.
+func (a *assignment) isOrdinary(from, to int, bare bool) bool {
+	text, value, colon := a.text, a.text[from:to], a.sign == ':'
+	if quotedBefore(text, from) {
+		return plainTypes[lower(value)] || len(value) == 1 && !isFigures(value) ||
+			colon && len(value) > 0 && strings.IndexByte("),;]", value[0]) >= 0 || colon && isJoined(text, from) // the quote ends the string that contains the name
+	}
+	own := ownLine(text, a.start, from, to)
+	if colon && !bare && !dense(value) && !own && !(figureNames[a.plain] && isFigures(value) && len(value) >= 3) {
+		return true
+	}
+	if a.sign == '>' {
+		return false
+	}
+	loose := a.after > 0 && text[a.after-1] == ' '
+	argument := a.start > 0 && strings.IndexByte("(, ", text[a.start-1]) >= 0
+	return isCode(text, a.name, from, to, loose, argument) ||
+		typeNames[lower(value)] && (colon || loose || lower(value) == a.name) ||
+		a.plain == "sig" && len(value) < 8 ||
+		isFigures(value) && !isNumberOf(a.plain, value) ||
+		a.sign == '=' && !a.flag && loose && isWord(value) && !own ||
+		a.flag && isUpper(value) && (string(value) == "KEY" || SecretName(string(value))) // the help text of a flag
+}
+
+// isVacant reports whether the value is empty, a placeholder, a path, a version, or not all of an element.
+func (a *assignment) isVacant(from, to int) bool {
+	value, rest := a.text[from:to], a.text[to:]
+	return vacant(value) || isStandIn(value) || isDir(a.name, value) || isVersion(value, weakName(a.name)) ||
+		a.sign == '>' && !bytes.HasPrefix(rest, []byte("</")) && !bytes.HasPrefix(rest, []byte("]]>"))
 }
 
 // beginsLine reports whether a name is the first in its line, as in a file of settings.
