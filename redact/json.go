@@ -165,6 +165,9 @@ func (w *walker) object(s scope) {
 		if w.src[w.at] == '{' && (name == "data" || name == "stringData") && in == (scope{}) && w.isSecretKind(object) {
 			in = scope{secret: nameRule, all: true, but: true}
 		}
+		if w.src[w.at] == '"' && in == (scope{}) && privateMembers[name] && w.isKey(object) {
+			in = scope{secret: nameRule, all: true}
+		}
 		if w.src[w.at] == '[' && in == (scope{}) {
 			switch plain := plainName(name); {
 			case plain == "tokens":
@@ -640,6 +643,15 @@ func (w *walker) isSecretKind(object int) (found bool) {
 	w.peek(object, func(name string, value []byte) {
 		found = found || name == "kind" && bytes.HasPrefix(value, []byte(`"Secret"`))
 	})
+	return found
+}
+
+// privateMembers are the private members of a JSON Web Key (RFC 7518, 6).
+var privateMembers = setOf("d p q dp dq qi k")
+
+// isKey reports whether the object at an offset is a JSON Web Key.
+func (w *walker) isKey(object int) (found bool) {
+	w.peek(object, func(name string, _ []byte) { found = found || name == "kty" })
 	return found
 }
 

@@ -63,7 +63,7 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for _, w := range []string{`\u00`, `\/`, `\x`, "\x1b[", "&quot;", "&#", "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
-	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
+	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "mongosh", "cqlsh", "zip -p", "sudo -s", "chpasswd", "htpasswd -", `"kty"`, `\"kty\"`, "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
 		"default login", "private-lines", "oracle:thin", "@tcp(", "@unix(", "basicauth(", "securestring", "code is", "code: ", "form-data", "true\t", `true\t`,
 		"signature=", "--key ", "--key=", "_key=", "httponly\"", "samesite\"", "domain\"", `httponly\"`, `samesite\"`, `domain\"`} {
 		add(w, wordKind{kind: wordContext})
