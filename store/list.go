@@ -120,6 +120,12 @@ func Stat(path string) Info {
 	switch {
 	case (none || errors.Is(err, ErrNotRecording)) && IsLive(path):
 		i.Status, i.Err = Live, nil // the tap has not created the file yet
+		if f, err := os.Open(path + QueueExt); err == nil {
+			if q, err := readDead(f); err == nil {
+				i.Header = q.header
+			}
+			f.Close()
+		}
 	case none && drainErr != nil:
 		i.Err = drainErr
 	}

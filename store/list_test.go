@@ -183,6 +183,7 @@ func TestRemove(t *testing.T) {
 // TestQueueOnly lists a recording whose file the tap has not created yet.
 func TestQueueOnly(t *testing.T) {
 	h := sampleHeader("abcd0001")
+	h.ReplayOf = "00000001"
 	path := filepath.Join(t.TempDir(), FileName(h))
 	size, count := queueGeometry(1 << 20)
 	q, _, err := createQueueFile(path+QueueExt, h, size, count)
@@ -194,8 +195,14 @@ func TestQueueOnly(t *testing.T) {
 	if err != nil || ids(infos) != "abcd0001 live" {
 		t.Errorf("%s, %v", ids(infos), err)
 	}
+	if len(infos) == 1 && infos[0].Header.ReplayOf != h.ReplayOf {
+		t.Errorf("replay of %q", infos[0].Header.ReplayOf)
+	}
 	if got, _, err := Resolve(filepath.Dir(path), "@live"); got != path || err != nil {
 		t.Errorf("%s, %v", got, err)
+	}
+	if got, _, err := Resolve(filepath.Dir(path), "@last"); err == nil {
+		t.Errorf("@last is the replay %s", got)
 	}
 }
 
