@@ -299,7 +299,7 @@ func (e *engine) leaves(p *pair, n *note, s *Session) bool {
 // send anything more (2026-07-28 basic/transports/streamable-http).
 func (e *engine) compareRepeats(p *pair) {
 	rest := *p
-	rest.rest = surplus(p.a.repeats, p.b.repeats)
+	rest.rest = surplusNotes(p.a.repeats, p.b.repeats)
 	late := func(n *note, other *call, s *Session) bool {
 		return n.role == session.RoleLate && (other.hungUp || e.leaves(p, n, s))
 	}

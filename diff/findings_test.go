@@ -28,7 +28,8 @@ func TestSurplusNotes(t *testing.T) {
 	method := "notifications/message"
 	say := func(texts ...string) (all []note) {
 		for _, s := range texts {
-			all = append(all, note{method: method, payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
+			s, guess := strings.CutSuffix(s, "?")
+			all = append(all, note{method: method, guess: guess, payload: payload{value: jsontree.HashString(s), spelled: jsontree.HashString(s)}})
 		}
 		return all
 	}
@@ -40,11 +41,14 @@ func TestSurplusNotes(t *testing.T) {
 		{"x y x", "x", []int{1, 2}, nil},
 		{"x", "x x x", nil, []int{1, 2}},
 		{"x y", "y x", nil, nil},
+		{"x", "x? x", nil, []int{0}},
+		{"x x? x? x", "x x", []int{1, 2}, nil},
+		{"x? x x", "x", []int{0, 2}, nil},
 		{"", "x", nil, []int{0}},
 	} {
 		as, bs := say(strings.Fields(c.a)...), say(strings.Fields(c.b)...)
 		same := true
-		for side, notes := range surplus(as, bs) {
+		for side, notes := range surplusNotes(as, bs) {
 			list, want := [][]note{as, bs}[side], [][]int{c.restA, c.restB}[side]
 			same = same && len(notes) == len(want)
 			for i := 0; same && i < len(notes); i++ {
@@ -52,7 +56,7 @@ func TestSurplusNotes(t *testing.T) {
 			}
 		}
 		if !same {
-			t.Errorf("%s | %s: unpaired %v", c.a, c.b, surplus(as, bs))
+			t.Errorf("%s | %s: unpaired %v", c.a, c.b, surplusNotes(as, bs))
 		}
 	}
 }

@@ -207,29 +207,30 @@ func (x *pool) add(p *pair) {
 	}
 	x.addNotes(p, p.a.notes, p.b.notes)
 	as, bs := withoutPings(p.a.asked, p.b.asked)
+	left := map[*call]bool{}
+	for side, calls := range surplus(as, bs, func(u *call) uint64 { return u.key }, func(u *call) bool { return u.guess }) {
+		for _, u := range calls {
+			left[u] = true
+			x[side] = append(x[side], leftover{value: u.key, guess: u.guess, asked: u, at: p})
+		}
+	}
 	same := map[uint64][]*call{}
 	for _, u := range bs {
-		same[u.key] = append(same[u.key], u)
+		if !left[u] {
+			same[u.key] = append(same[u.key], u)
+		}
 	}
 	for _, u := range as {
-		if both := same[u.key]; len(both) > 0 {
-			same[u.key] = both[1:]
-			p.asked = append(p.asked, &pair{a: u, b: both[0], up: p})
-			continue
-		}
-		x[0] = append(x[0], leftover{value: u.key, guess: u.guess, asked: u, at: p})
-	}
-	for _, u := range bs {
-		if rest := same[u.key]; len(rest) > 0 && rest[0] == u {
-			same[u.key] = rest[1:]
-			x[1] = append(x[1], leftover{value: u.key, guess: u.guess, asked: u, at: p})
+		if !left[u] {
+			p.asked = append(p.asked, &pair{a: u, b: same[u.key][0], up: p})
+			same[u.key] = same[u.key][1:]
 		}
 	}
 }
 
 // addNotes adds surplus notes to the pool.
 func (x *pool) addNotes(p *pair, as, bs []note) {
-	for side, notes := range surplus(as, bs) {
+	for side, notes := range surplusNotes(as, bs) {
 		for _, n := range notes {
 			loose := p.one() == nil && (n.role == session.RoleLog || n.role == session.RoleUnsolicited)
 			x[side] = append(x[side], leftover{value: n.same(), guess: n.guess || loose, note: n, at: p})
@@ -281,25 +282,50 @@ func (l *leftover) join(with *leftover) {
 	p.asked = append(p.asked, &pair{a: l.asked, b: with.asked, up: p})
 }
 
-// surplus returns the notes that one list has more often than the other: the last ones.
-func surplus(as, bs []note) (rest [2][]*note) {
-	if sameNotes(as, bs) {
-		return rest
-	}
-	lists := [2][]note{as, bs}
-	for side := range lists {
-		left, other := map[uint64]int{}, lists[1-side]
-		for i := range other {
-			left[other[i].same()]++
+// surplus returns the elements that one list has more often than the other: those that are a guess,
+// then the last ones.
+func surplus[T any](as, bs []T, value func(T) uint64, guess func(T) bool) (rest [2][]T) {
+	lists := [2][]T{as, bs}
+	for side, list := range lists {
+		more := map[uint64]int{}
+		for _, v := range list {
+			more[value(v)]++
 		}
-		for i := range lists[side] {
-			n := &lists[side][i]
-			if left[n.same()]--; left[n.same()] < 0 {
-				rest[side] = append(rest[side], n)
+		for _, v := range lists[1-side] {
+			more[value(v)]--
+		}
+		left := make([]bool, len(list))
+		for _, guesses := range []bool{true, false} {
+			for i, v := range slices.Backward(list) {
+				if key := value(v); more[key] > 0 && guess(v) == guesses {
+					more[key]--
+					left[i] = true
+				}
+			}
+		}
+		for i, v := range list {
+			if left[i] {
+				rest[side] = append(rest[side], v)
 			}
 		}
 	}
 	return rest
+}
+
+// surplusNotes returns the notes that one list has more often than the other.
+func surplusNotes(as, bs []note) (rest [2][]*note) {
+	if sameNotes(as, bs) {
+		return rest
+	}
+	return surplus(pointers(as), pointers(bs), (*note).same, func(n *note) bool { return n.guess })
+}
+
+func pointers(notes []note) []*note {
+	all := make([]*note, len(notes))
+	for i := range notes {
+		all[i] = &notes[i]
+	}
+	return all
 }
 
 // sameNotes reports whether two lists have the same notes in the same order.
