@@ -74,11 +74,11 @@ type Only struct {
 	Filter *filter.Filter
 	Frames []tap.Range
 	Text   string // as entered by the user
-	// Matched reports that a frame of a session matched.
+	// Matched reports that a frame of a call matched.
 	Matched bool
 }
 
-// Check returns an error if no frame matched o. A nil o matches all frames.
+// Check returns an error if no frame of a call matched o. A nil o matches all frames.
 func (o *Only) Check() error {
 	if o == nil || o.Matched {
 		return nil
@@ -89,7 +89,7 @@ func (o *Only) Check() error {
 func (r *sessionReader) add(f *tap.Frame) error {
 	e, marked := r.read(f)
 	if number := e.Session; number != 0 && (r.Session == 0 || number == r.Session) { // pages and tokens have no session
-		if marked {
+		if marked && slices.ContainsFunc(e.Parts, func(p session.Part) bool { return p.Call != (session.Ref{}) }) {
 			r.only.Matched = true
 		}
 		if r.seen != nil {
