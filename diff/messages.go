@@ -22,8 +22,8 @@ func (s *Session) message(a *arrived) {
 		return
 	}
 	u := s.byRef[a.p.Call]
-	if u != nil {
-		u.marked = u.marked || a.marked
+	if a.marked {
+		u.mark()
 	}
 	switch a.p.Role {
 	case session.RoleOrphan:
@@ -52,7 +52,7 @@ func (s *Session) begin(a *arrived) {
 	p := a.p
 	u := &call{
 		ref: p.Message, lane: p.Lane, method: s.intern(p.Method), subject: s.intern(jsonrpc.Subject(*a.m)), at: p.At,
-		exchange: p.Exchange, marked: a.marked,
+		exchange: p.Exchange,
 	}
 	var v jsontree.Value
 	u.request, v = s.payload(a, params, u.method)
@@ -74,6 +74,9 @@ func (s *Session) begin(a *arrived) {
 		parent.wait(p.At, 1)
 	} else {
 		s.calls = append(s.calls, u)
+	}
+	if a.marked {
+		u.mark()
 	}
 	s.carried(u)
 	s.opening.asked(s, u, v)
@@ -404,6 +407,13 @@ func (s *Session) joinElicited() {
 		if head.code == urlElicitation && head.answerKind == jsonrpc.ErrorResponse {
 			waiting[u.key] = head
 		}
+	}
+}
+
+// mark marks u and the calls in which it is nested. u may be nil.
+func (u *call) mark() {
+	for ; u != nil; u = u.parent {
+		u.marked = true
 	}
 }
 

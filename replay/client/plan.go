@@ -169,8 +169,8 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 	}
 	for i := range e.Parts {
 		part := &e.Parts[i]
-		if marked && part.Call != (session.Ref{}) {
-			p.marked[part.Call] = true
+		if call := part.Outer(); marked && call != (session.Ref{}) {
+			p.marked[call] = true
 		}
 		x := e.Of(i)
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, request: -1, question: -1}

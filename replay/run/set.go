@@ -94,8 +94,8 @@ type place struct {
 // the members that are edited.
 func (r *Run) choose(e *session.Entry, marked bool) {
 	for i, p := range e.Parts {
-		if marked && p.Call != (session.Ref{}) && r.chosen[p.Call] == nil {
-			r.chosen[p.Call] = &report.Resent{Call: p.Call}
+		if call := p.Outer(); marked && call != (session.Ref{}) && r.chosen[call] == nil {
+			r.chosen[call] = &report.Resent{Call: call}
 		}
 		if x := r.chosen[p.Call]; x != nil && responds(&p) {
 			x.Recorded = p

@@ -78,6 +78,17 @@ type Part struct {
 	Clash Ref
 }
 
+// Outer returns the call of the client to which a message belongs: that in which a server
+// request was made for the request and its response, and Call for others.
+func (p *Part) Outer() Ref {
+	asks := p.Kind == jsonrpc.Request && p.Lane == tap.ToClient
+	responds := p.Role == RoleResponse && p.Lane == tap.ToServer
+	if asks || responds {
+		return p.Parent
+	}
+	return p.Call
+}
+
 // RoleCounts is a number for each role.
 type RoleCounts [Roles]uint64
 
