@@ -305,6 +305,30 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
+// TestCancelledOverSSE: the status of a POST without a response differs by transport.
+func TestCancelledOverSSE(t *testing.T) {
+	const cancel = `POST {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}} 202`
+	const call = `POST {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"f"}} `
+	side := func(sse bool, status string) []tap.Frame {
+		c := &carrier{frames: exchanged(t, "2025-11-25", call+status, cancel)}
+		c.event(7, tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/mcp"})
+		c.event(7, tap.Event{Name: tap.EventResponse, Status: 200})
+		if sse {
+			c.frame(7, tap.ToClient, tap.FormEvent, []byte("event: endpoint\ndata: /message\n\n"))
+		}
+		return c.frames
+	}
+	for _, c := range []struct {
+		sse      bool
+		old, now string
+		want     int
+	}{{true, "200", "202", 0}, {false, "200", "202", 1}, {true, "401", "403", 1}} {
+		if r := compare(t, side(false, c.old), side(c.sse, c.now), Options{}); len(r.Differences) != c.want {
+			t.Errorf("%v:\n%s", c, reportLines(r))
+		}
+	}
+}
+
 // TestRefusedOtherwise: a stream that is refused with another status is one difference.
 func TestRefusedOtherwise(t *testing.T) {
 	r := compare(t, exchanged(t, "2025-11-25", "GET 405"), exchanged(t, "2025-11-25", "GET 404"), Options{})

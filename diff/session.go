@@ -53,6 +53,7 @@ type Session struct {
 	large        int               // number of messages that are too large to be parsed
 	frames       uint64
 	lacking      string
+	sse          bool // the transport is HTTP+SSE
 
 	reader jsontree.Reader
 	held   tap.Frame // the last frame that was loaded
@@ -86,6 +87,10 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 	if e.Frame.Lane == tap.Lifecycle {
 		s.event(e)
 		return
+	}
+	if e.Message.Kind == jsonrpc.Other && e.Frame.Form == tap.FormEvent {
+		_, to, _ := tap.EndpointURL(e.Frame.Raw)
+		s.sse = s.sse || to > 0
 	}
 	for i := range e.Parts {
 		s.message(&arrived{f: e.Frame, m: e.Of(i), p: &e.Parts[i], marked: marked, early: e.Facts == nil})
