@@ -263,6 +263,10 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 	case p.Kind != jsonrpc.Other && p.Kind != jsonrpc.Invalid && (len(m.ids) > 0 || res.StatusCode < 400):
 		c.learn(m, body)
 		c.emit(Event{Raw: body, On: m})
+		open := m.open()
+		if open.answer(&p); len(open) > 0 {
+			return errors.New("the body has no response with its id")
+		}
 		return nil
 	case res.StatusCode >= 300:
 		return refusal(res, "", body)
@@ -274,17 +278,10 @@ func (c *httpConn) answer(ctx context.Context, m *Outgoing, res *http.Response) 
 
 // events reads the stream of a request, and resumes the stream if it ends before the response.
 func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) error {
-	open := map[string]bool{} // the requests without a response
-	for _, id := range sent.ids {
-		open[idKey(id)] = true
-	}
+	open := sent.open()
 	err := c.follow(ctx, body, func() bool { return len(open) > 0 }, func(data []byte) {
-		batch := jsonrpc.Peek(data)
-		for m := range batch.All {
-			if m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse {
-				delete(open, idKey(string(m.ID)))
-			}
-		}
+		m := jsonrpc.Peek(data)
+		open.answer(&m)
 		c.learn(sent, data)
 		c.emit(Event{Raw: data, On: sent})
 	})
@@ -295,6 +292,30 @@ func (c *httpConn) events(ctx context.Context, sent *Outgoing, body io.Reader) e
 		return unwrapped(err)
 	}
 	return errors.New("the stream ended without a response")
+}
+
+// openIDs are the keys of requests without a response.
+type openIDs map[string]bool
+
+// open returns the requests in a message.
+func (m *Outgoing) open() openIDs {
+	open := openIDs{}
+	for _, id := range m.ids {
+		open[idKey(id)] = true
+	}
+	return open
+}
+
+// answer removes the requests that a message or batch answers. An error without an id answers all.
+func (o openIDs) answer(batch *jsonrpc.Message) {
+	for m := range batch.All {
+		switch {
+		case m.Kind == jsonrpc.ErrorResponse && (len(m.ID) == 0 || string(m.ID) == "null"):
+			clear(o)
+		case m.Kind == jsonrpc.Response || m.Kind == jsonrpc.ErrorResponse:
+			delete(o, idKey(string(m.ID)))
+		}
+	}
 }
 
 // The limits of resuming a stream.

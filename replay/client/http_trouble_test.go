@@ -53,6 +53,10 @@ func TestHTTPTrouble(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, ": nothing\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
 		}, "refused: tools/call a (#4) got no response: the stream ended without a response"},
+		"a wrong id": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, result("999"))
+		}, "refused: tools/call a (#4) got no response: the body has no response with its id"},
 		"a coding that is known": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "gzip")
