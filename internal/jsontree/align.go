@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"sort"
@@ -320,14 +321,27 @@ func (v Value) key(rank int) uint64 {
 	return mix(m.Hash(), uint64(rank)+1) | 1
 }
 
-// ownKey returns the best of these, 0 for none.
+// ownKey returns the best of these, 0 for none. A UUID that no other element has is likely to be new on
+// each run, so it does not count.
 func (v Value) ownKey() uint64 {
-	for rank := range keyNames {
-		if key := v.key(rank); key != 0 {
+	for rank, name := range keyNames {
+		if key := v.key(rank); key != 0 && !v.member(name).isUUID() {
 			return key
 		}
 	}
 	return 0
+}
+
+// isUUID reports whether the value is a UUID in text, with or without its hyphens.
+func (v Value) isUUID() bool {
+	if v.Kind() != String {
+		return false
+	}
+	text := v.text()
+	if len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' {
+		text = bytes.ReplaceAll(text, []byte("-"), nil)
+	}
+	return len(text) == 32 && len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0
 }
 
 // maxInner is the number of descendants that are searched for a key.

@@ -46,6 +46,12 @@ func TestCompare(t *testing.T) {
 			`moved $[0] to 1; moved $[0].in[0] to 1; changed $[0].in[0].v`},
 		{`[{"name":"x","v":1},{"name":"y","v":1},{"name":"z","v":1}]`, `[{"name":"z","v":2},{"name":"y","v":2},{"name":"x","v":2}]`,
 			`moved $[0] to 2; changed $[0].v; changed $[1].v; changed $[2].v`},
+		{`[{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","v":1},{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","v":2}]`,
+			`[{"id":"3b241101-e2bb-4255-8caf-4136c566a962","v":1},{"id":"c56a41800d534f2bb3c58f04d2f1a6c1","v":3}]`,
+			`changed $[0].id; changed $[1].id; changed $[1].v`},
+		{`[{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","v":1},{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","v":2}]`,
+			`[{"id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","v":2},{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","v":3}]`,
+			`moved $[0] to 1; changed $[0].v`},
 		// and with keys inside
 		{`[[{"id":1,"v":1}],[{"id":2,"v":2}]]`, `[[{"id":9}],[{"id":1,"v":3}],[{"id":2,"v":2}]]`, `changed $[0][0].v; added $[0]`},
 		{`[{"r":[{"id":1,"v":1}]},{"r":[{"id":2,"v":2}]}]`, `[{"r":[{"id":2,"v":3}]},{"r":[{"id":1,"v":1}]}]`, `moved $[1] to 0; changed $[1].r[0].v`},
