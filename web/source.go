@@ -79,6 +79,7 @@ type recordingJSON struct {
 	ReplayOf  string             `json:"replay_of,omitempty"` // the id of the replayed recording
 	Frames    session.LaneCounts `json:"frames"`
 	Errors    uint64             `json:"errors"`
+	Exit      string             `json:"exit,omitempty"` // how the server failed
 	Last      uint64             `json:"last"`
 	Gaps      []tap.Range        `json:"gaps,omitempty"`
 	Sessions  uint64             `json:"sessions,omitempty"`
@@ -105,7 +106,7 @@ func newRecordingJSON(r *Recording) *recordingJSON {
 		Transport: brief(h.Transport), Upstream: brief(h.Upstream), Status: r.Status.String(),
 		Server: briefParty(f.Server), Client: briefParty(f.Client), Revision: brief(string(f.Revision)),
 		Requested: brief(string(f.Requested)), Dialect: brief(f.Dialect), Probe: f.Probe, ReplayOf: brief(h.ReplayOf), Frames: r.Tally.Frames,
-		Errors: r.Tally.Errors, Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
+		Errors: r.Tally.Errors, Exit: brief(r.Tally.Exit), Last: r.Info.Frames, Gaps: r.Gaps[:min(len(r.Gaps), maxGaps)], Sessions: uint64(r.Tally.Sessions),
 		Duration: int64(r.Duration), Size: r.Size,
 	}
 	if r.Err != nil {

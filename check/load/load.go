@@ -53,7 +53,7 @@ func (g *Gate) count(items []view.Item, calls bool) {
 
 // NotStarted describes why the server of a recording could not be started; "" if it was.
 func NotStarted(rec *store.Recording) string {
-	var exit view.Exit
+	var exit session.Exit
 	if f, err := rec.Frame(1); err == nil && f.Lane == tap.Lifecycle {
 		if e, err := tap.ParseEvent(f.Raw); err == nil {
 			exit.Add(&e)

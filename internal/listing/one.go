@@ -332,7 +332,7 @@ type One struct {
 	alike       *session.Call
 	misdirected string
 	// exit is how the server ended, if it did before the response.
-	exit view.Exit
+	exit session.Exit
 	// Delta is how the response differs from the previous response to an equal request or, if there
 	// is none, to another request for the same tool, prompt or resource.
 	Delta *view.Delta

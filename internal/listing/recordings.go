@@ -88,23 +88,15 @@ func revision(f *session.Facts) string {
 	return safe.String(string(f.Revision))
 }
 
-// State describes a recording whose state is not normal, or returns "".
+// State describes a recording whose state is not normal, or whose server failed, escaped, or returns "".
 func State(info *store.Info) string {
-	switch {
-	case info.Status == store.Live:
-		return "live"
-	case info.Status == store.Damaged:
-		return "damaged"
-	case info.Status == store.Denied:
-		return "no permission"
-	case info.Status == store.Cut && len(info.Gaps) > 0:
-		return "cut off, gaps"
-	case info.Status == store.Cut:
-		return "cut off"
-	case len(info.Gaps) > 0:
-		return "gaps"
+	state := map[store.Status]string{
+		store.Live: "live", store.Damaged: "damaged", store.Denied: "no permission", store.Cut: "cut off",
+	}[info.Status]
+	if gaps := len(info.Gaps) > 0; gaps && (info.Status == store.Cut || info.Status == store.Ended) {
+		state = view.JoinWords(", ", state, "gaps")
 	}
-	return ""
+	return view.JoinWords(", ", state, term.Fit(safe.String(info.Tally.Exit), 16))
 }
 
 // StateStyle returns the style of a state.
@@ -146,6 +138,7 @@ type jsonInfo struct {
 	Bytes       uint64             `json:"bytes"`
 	BytesOf     session.LaneCounts `json:"bytes_by_lane"`
 	Errors      uint64             `json:"errors"`
+	Exit        string             `json:"exit,omitempty"` // how the server failed
 	Gaps        []tap.Range        `json:"gaps,omitempty"`
 	Duration    int64              `json:"duration_ns"`
 	SizeOnDisk  int64              `json:"size_on_disk"`
@@ -160,7 +153,7 @@ func WriteRecordingJSON(w io.Writer, i *store.Info) error {
 		Transport: h.Transport, Command: h.Command, Dir: h.Dir, Program: h.Program, Platform: h.Platform, Upstream: h.Upstream, ReplayOf: h.ReplayOf,
 		Status: i.Status.String(), Server: f.Server, Client: f.Client, Era: string(f.Era),
 		Revision: string(f.Revision), Requested: string(f.Requested), Dialect: f.Dialect, Probe: f.Probe,
-		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors,
+		Frames: t.Frames.Total(), FramesOf: t.Frames, Bytes: t.Bytes.Total(), BytesOf: t.Bytes, Errors: t.Errors, Exit: t.Exit,
 		Gaps: i.Gaps, Duration: int64(i.Duration), SizeOnDisk: i.Size, LastFrameNo: i.Frames,
 	}
 	if h.Transport == "http" {

@@ -62,12 +62,15 @@ type Tally struct {
 	// Facts are those of the first session that was agreed on, and until then of
 	// the first one.
 	Facts Facts `json:"facts,omitzero"`
+	// Exit is how the server failed, as [Exit.Brief] returns it. Recordings made before 2026-12 have none.
+	Exit string `json:"exit,omitempty"`
 	// Sessions is the number of sessions, see [Sessions].
 	Sessions SessionTotal `json:"sessions,omitempty"`
 
 	sessions Sessions
 	of       int  // the session that has the facts
 	agreed   bool // its facts are agreed on
+	exit     Exit
 }
 
 // A SessionTotal is a number of sessions. Recordings made before 2026-12 have an
@@ -102,6 +105,8 @@ func (t *Tally) Add(f *tap.Frame) {
 	t.Invalid += invalid
 	t.Sessions = max(t.Sessions, SessionTotal(t.sessions.Count()))
 	t.learn(e.Session)
+	t.exit.Add(&e.Event)
+	t.Exit = t.exit.Brief()
 }
 
 // learn copies the facts of a session.

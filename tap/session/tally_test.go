@@ -101,3 +101,31 @@ func TestTallyReadsOldSessions(t *testing.T) {
 		}
 	}
 }
+
+// TestTallyExit checks which ends of a server are failures.
+func TestTallyExit(t *testing.T) {
+	code := func(n int) *int { return &n }
+	exit := func(n int) tap.Event { return tap.Event{Name: tap.EventExit, Code: code(n)} }
+	killed := func(by string) tap.Event { return tap.Event{Name: tap.EventExit, Signal: by} }
+	signal := func(s string) tap.Event { return tap.Event{Name: tap.EventSignal, Signal: s} }
+	for _, c := range []struct {
+		events []tap.Event
+		want   string
+	}{
+		{[]tap.Event{exit(0)}, ""},
+		{[]tap.Event{exit(3)}, "exit 3"},
+		{[]tap.Event{killed("SIGSEGV")}, "SIGSEGV"},
+		{[]tap.Event{signal("SIGTERM"), killed("SIGTERM")}, ""},
+		{[]tap.Event{signal("SIGTERM"), exit(143)}, ""},
+		{[]tap.Event{signal("SIGWINCH"), exit(1)}, "exit 1"},
+		{[]tap.Event{{Name: tap.EventSpawnFailed, Error: "no such file"}}, "not started"},
+	} {
+		var tally Tally
+		for _, e := range c.events {
+			tally.Add(&tap.Frame{Raw: e.Encode()})
+		}
+		if tally.Exit != c.want {
+			t.Errorf("%+v: %q, want %q", c.events, tally.Exit, c.want)
+		}
+	}
+}

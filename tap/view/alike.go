@@ -60,7 +60,9 @@ func NoRequestWords(id []byte, alike *session.Call) string {
 }
 
 // InsideWords describes a line that is not a message but holds the response to a request.
-func InsideWords(alike *session.Call) string { return fmt.Sprintf("response to #%d inside", alike.Ref.Seq) }
+func InsideWords(alike *session.Call) string {
+	return fmt.Sprintf("response to #%d inside", alike.Ref.Seq)
+}
 
 // BriefID returns an id on the wire, shortened to 24 bytes.
 func BriefID(id []byte) string {

@@ -102,7 +102,7 @@ type Summary struct {
 	Cancelled []*session.Call
 	Cancels   uint64
 	// Exit is how the server ended.
-	Exit Exit
+	Exit session.Exit
 	// Stderr has the last rows of the server's standard error if requests without a response are
 	// selected, or if the server failed and no row shows them. Invalid has those of its frames that
 	// are not messages, if requests without a response are selected.

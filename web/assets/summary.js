@@ -19,11 +19,11 @@ export function revision(rec) {
 export function status(rec) {
   switch (rec.status) {
     case 'live': return ['●', 'live', 'live'];
-    case 'cut': return ['✂', rec.gaps ? 'cut off, gaps' : 'cut off', 'bad'];
+    case 'cut': return ['✂', ['cut off', rec.gaps && 'gaps', rec.exit].filter(Boolean).join(', '), 'bad'];
     case 'damaged': return ['✕', 'damaged', 'bad'];
     case 'denied': return ['✕', 'no permission', 'bad'];
   }
-  return rec.gaps ? ['✕', 'gaps', 'bad'] : null;
+  return rec.gaps || rec.exit ? ['✕', [rec.gaps && 'gaps', rec.exit].filter(Boolean).join(', '), 'bad'] : null;
 }
 
 export const statusChip = (rec) => {

@@ -1,4 +1,4 @@
-package view
+package session
 
 import (
 	"testing"

@@ -1,7 +1,8 @@
-package view
+package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcptap/mcptap/tap"
@@ -29,7 +30,8 @@ func (x *Exit) NotStarted() string {
 	if x.event.Name != tap.EventSpawnFailed {
 		return ""
 	}
-	return JoinWords(": ", "the server could not be started", strings.Join(x.event.Command[:min(len(x.event.Command), 1)], ""), x.event.Error)
+	words := []string{"the server could not be started", strings.Join(x.event.Command[:min(len(x.event.Command), 1)], ""), x.event.Error}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), ": ")
 }
 
 // Failed reports whether the server failed: it exited with an error status, or by a signal that
@@ -51,4 +53,22 @@ func (x *Exit) Words() string {
 		return fmt.Sprintf("the server exited with code %d", *e.Code)
 	}
 	return ""
+}
+
+// ending are the signals with which clients end servers. Many servers then exit with an error status.
+var ending = map[string]bool{"SIGINT": true, "SIGTERM": true, "SIGHUP": true, "SIGQUIT": true}
+
+// Brief returns how the server failed in a word or two, such as "exit 1", "SIGSEGV" or "not started";
+// "" if it did not, or if the client ended it.
+func (x *Exit) Brief() string {
+	switch e := &x.event; {
+	case !x.Failed() || ending[x.signal]:
+		return ""
+	case e.Name == tap.EventSpawnFailed:
+		return "not started"
+	case e.Signal != "":
+		return e.Signal
+	default:
+		return fmt.Sprintf("exit %d", *e.Code)
+	}
 }
