@@ -2,7 +2,6 @@ package mock
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,53 +165,5 @@ func TestServerForClientThatStays(t *testing.T) {
 			t.Errorf("%s: %s", name, body)
 		}
 		id = begun(t, url, "/mcp")
-	}
-}
-
-// A GET stream has no notifications of calls that the client did not make.
-func TestServerOmitsNotificationsOfOtherCalls(t *testing.T) {
-	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`
-	call := func(id int, name string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}`, id, name)
-	}
-	frames := exchanges(scripted{stays: true, events: []string{eventOf("g_1", changed), eventOf("g_2", changed)}},
-		scripted{ask: call(1, "a"), events: []string{eventOf("", `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)}},
-		scripted{ask: call(2, "b"), events: []string{eventOf("", `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)}})
-	// One notification after each of the calls.
-	var standing []tap.Frame
-	frames = slices.DeleteFunc(frames, func(f tap.Frame) bool {
-		if f.Exchange == 2 && f.Form == tap.FormEvent {
-			standing = append(standing, f)
-			return true
-		}
-		return false
-	})
-	var all []tap.Frame
-	for _, f := range frames {
-		all = append(all, f)
-		if f.Exchange > 2 && f.Lane == tap.Lifecycle && strings.Contains(string(f.Raw), `"end"`) {
-			all = append(all, standing[f.Exchange-3])
-		}
-	}
-	for i := range all {
-		all[i].Seq, all[i].At = uint64(i+1), time.Duration(i+1)*time.Millisecond
-	}
-	for made, want := range map[string]string{"a b": "g_1 g_2", "b": "g_2", "a": "g_1"} {
-		s, url := served(t, loaded(t, all, replay.Options{Pace: replay.Instant}), ServerOptions{})
-		c := newWebClient(t, url+s.Path())
-		c.post("open", []byte(opening))
-		c.version = "2025-11-25"
-		c.get("standing", "")
-		for i, name := range strings.Fields(made) {
-			c.post(name, []byte(call(i+1, name)))
-		}
-		got, n := "", len(strings.Fields(want))
-		c.until(func() bool {
-			got = strings.Join(c.ids["standing"], " ")
-			return len(c.ids["standing"]) >= n
-		})
-		if got != want {
-			t.Errorf("%s: %s, want %s", made, got, want)
-		}
 	}
 }

@@ -10,19 +10,13 @@ import (
 )
 
 // unfit reports whether a step must not be sent to this client: the client lacks the
-// capability, gave no token, subscription or task that the message could name, does not request log
-// messages of its level, or did not make the call before it.
+// capability, gave no token, subscription or task that the message could name, or does not request log
+// messages of its level.
 func (s *Session) unfit(r *reply, n uint32) bool {
 	st := &s.script.steps[n]
 	if st.needs&^s.can&s.script.eras.can != 0 {
 		s.skipped(r, n, "lacks the capability for it")
 		return true
-	}
-	if of := &s.script.triggers[r.trigger]; of.kind == triggerBare && st.notice && !r.hangs {
-		// Other streams for notifications have them with the call: see Builder.hang.
-		if before := &s.script.triggers[st.after]; before.kind == triggerRequest && !s.came(st.after) {
-			return true
-		}
 	}
 	if r.modern && st.notice && st.call == r.trigger && s.silences(r, st) {
 		return true
