@@ -107,7 +107,7 @@ func (o *Change) choose(files []File) ([][]int, error) {
 			if e.Kind == wrap.URL && !o.Undo && e.Problem == "" {
 				if o.Listen == "" {
 					return nil, hint.With(fmt.Errorf("%s in %s has a URL: a tap must run in front of it", term.Quote(e.Name), c.Place.Path),
-						"`mcptap wrap "+e.Name+" --listen 127.0.0.1:8931` points the client at that address and prints the command to run")
+						"`mcptap wrap "+term.ShellQuote(e.Name)+" --listen 127.0.0.1:8931` points the client at that address and prints the command to run")
 				}
 				if origin == "" {
 					origin = e.Origin()
@@ -189,7 +189,7 @@ func (o *Change) report(w io.Writer, c *File, done []wrap.Entry, backup string) 
 	for _, e := range done {
 		if e.Kind == wrap.URL && !o.Undo {
 			redact := map[bool]string{true: " --redact"}[o.Redact]
-			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", escape.String(e.Origin()), escape.String(o.Listen), redact)
+			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", term.ShellQuote(e.Origin()), term.ShellQuote(o.Listen), redact)
 			return
 		}
 	}
