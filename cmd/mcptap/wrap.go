@@ -108,7 +108,11 @@ func (o *wrapOptions) run(a *app, names []string) error {
 	if err != nil {
 		return err
 	}
-	c := config.Change{All: o.all, Names: names, Undo: o.undo, DryRun: o.dryRun, Listen: o.listen, Redact: o.redact, Tap: t, Say: a.say}
+	flags := a.dirArg()
+	if o.redact {
+		flags += " --redact"
+	}
+	c := config.Change{All: o.all, Names: names, Undo: o.undo, DryRun: o.dryRun, Listen: o.listen, Flags: flags, Tap: t, Say: a.say}
 	return errors.Join(c.Apply(w, files), w.Flush())
 }
 

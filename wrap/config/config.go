@@ -58,7 +58,7 @@ type Change struct {
 	Undo   bool     // unwrap
 	DryRun bool     // print what would change
 	Listen string   // the address of a tap in front of servers with a URL
-	Redact bool     // the tap needs --redact
+	Flags  string   // further flags of that tap, quoted for a shell, each after a space
 	Tap    wrap.Tap
 	// Say reports what is skipped.
 	Say func(string)
@@ -188,8 +188,7 @@ func (o *Change) report(w io.Writer, c *File, done []wrap.Entry, backup string) 
 	}
 	for _, e := range done {
 		if e.Kind == wrap.URL && !o.Undo {
-			redact := map[bool]string{true: " --redact"}[o.Redact]
-			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", term.ShellQuote(e.Origin()), term.ShellQuote(o.Listen), redact)
+			fmt.Fprintf(w, "start this before the client: mcptap http %s --listen %s%s\n", term.ShellQuote(e.Origin()), term.ShellQuote(o.Listen), o.Flags)
 			return
 		}
 	}
