@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -137,10 +139,8 @@ func (o *wrapOptions) check(names []string) error {
 	if o.client != "" && !slices.Contains(clients.Clients(), o.client) {
 		return hint.With(fmt.Errorf("--client: unknown client %s", term.Quote(o.client)), "one of "+strings.Join(clients.Clients(), ", "))
 	}
-	if o.listen != "" {
-		if _, port, err := net.SplitHostPort(o.listen); err != nil || port == "0" || port == "" {
-			return hint.With(fmt.Errorf("--listen: %s is not an address that a client can use", term.Quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
-		}
+	if o.listen != "" && !connectable(o.listen) {
+		return hint.With(fmt.Errorf("--listen: %s is not an address that a client can use", term.Quote(o.listen)), "a host and a port, such as 127.0.0.1:8931")
 	}
 	switch {
 	case o.list && (o.all || len(names) > 0):
@@ -153,6 +153,20 @@ func (o *wrapOptions) check(names []string) error {
 		return hint.With(fmt.Errorf("mcptap %s needs the name of a server, or --all", word), "`mcptap wrap --list` lists them")
 	}
 	return nil
+}
+
+// connectable reports whether an address has a host and a fixed port, and can be part of a URL.
+func connectable(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return false
+	}
+	u, err := url.Parse("http://" + address)
+	return err == nil && u.Host == address
 }
 
 // tap returns the words to insert before the command of a server.
