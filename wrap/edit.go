@@ -159,12 +159,18 @@ func splitURL(s string) (origin, rest string, err error) {
 	return origin, rest, nil
 }
 
-// quotes returns the length of the quotes of a spelled text.
+// quotes returns the length of the opening quotes of a spelled text. In TOML, a line ending after three
+// quotes is not part of the text.
 func quotes(spelled string) int {
-	if len(spelled) >= 6 && spelled[:3] == strings.Repeat(spelled[:1], 3) {
-		return 3
+	if len(spelled) < 6 || spelled[:3] != strings.Repeat(spelled[:1], 3) {
+		return 1
 	}
-	return 1
+	for _, ending := range []string{"\n", "\r\n"} {
+		if strings.HasPrefix(spelled[3:], ending) {
+			return 3 + len(ending)
+		}
+	}
+	return 3
 }
 
 // wrapURL replaces the origin with the tap's. It keeps the spelling of the URL.
