@@ -98,7 +98,11 @@ func Write(ctx context.Context, to io.Writer, format string, about About, frames
 			err = x.Add(&f)
 		}
 		if err != nil {
-			return errors.Join(&Unfinished{err, last}, w.Flush())
+			failed := w.Flush()
+			if errors.Is(err, failed) { // the output ends anywhere, not after a frame
+				return err
+			}
+			return errors.Join(&Unfinished{err, last}, failed)
 		}
 		last = f.Seq
 	}
