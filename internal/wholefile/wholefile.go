@@ -25,7 +25,7 @@ func Write(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return cannotMake(name, err)
 	}
-	err = errors.Join(write(f), f.Close())
+	err = errors.Join(write(temporary{f, name}), f.Close())
 	if err == nil {
 		err = Move(f.Name(), target)
 	}
@@ -33,6 +33,22 @@ func Write(name string, write func(io.Writer) error) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// A temporary is the temporary file of the file to replace. Its write errors name that file.
+type temporary struct {
+	f    *os.File
+	name string
+}
+
+// Write implements [io.Writer].
+func (t temporary) Write(p []byte) (int, error) {
+	n, err := t.f.Write(p)
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		path.Path = t.name
+	}
+	return n, err
 }
 
 // TempDir makes a temporary directory on the file system of the file to replace.
