@@ -281,3 +281,19 @@ func TestHTTPFailure(t *testing.T) {
 		}
 	}
 }
+
+func TestSummaryOfAcceptedRequest(t *testing.T) {
+	var s frames
+	for _, f := range []tap.Frame{
+		{Lane: tap.Lifecycle, Raw: []byte(`{"event":"request","method":"POST","target":"/mcp","header":[["Mcp-Session-Id","x"]]}`)},
+		{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)},
+		{Lane: tap.Lifecycle, Raw: []byte(`{"event":"response","status":202}`)},
+		{Lane: tap.Lifecycle, Raw: []byte(`{"event":"end","by":"server"}`)},
+	} {
+		s.add(f.Lane, string(f.Raw))
+		s[len(s)-1].Exchange, s[len(s)-1].Form = 1, f.Form
+	}
+	if got, want := summarize(t, s, About{Header: tap.Header{Transport: "http"}}), "in frame 2: `HTTP 202 without a response`, waited "; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}

@@ -229,6 +229,8 @@ func (s *summary) writeUnanswered(m *markdown, about *About) {
 			if q.StreamEnd.Error != "" {
 				how = span(how)
 			}
+		} else if q.ErrorText != "" {
+			how = span(q.ErrorText) + ", " + how
 		}
 		m.printf("- %s, sent by the %s after %s, in frame %d: %s\n",
 			title(q.Method, q.Subject, view.Arguments(s.src.Frame, q.Ref)), sender(q.Lane), view.Took(q.At), q.Ref.Seq, how)

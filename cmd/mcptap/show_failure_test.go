@@ -49,6 +49,8 @@ func TestShowFailuresWithoutError(t *testing.T) {
 		"not started, no frame":   {notStarted, "is:pending", `matches is:pending\nmcptap: the server could not be started: nosuch: no such file\n$`},
 		"not started, no call":    {notStarted, "--calls is:pending", `matches is:pending\nmcptap: the server could not be started: nosuch: no such file\n$`},
 		"accepted":                {http("/mcp", `["Mcp-Session-Id","x"]`), "--calls", `… unanswered .* hang  HTTP 202 without a response `},
+		"accepted, summary":       {http("/mcp", `["Mcp-Session-Id","x"]`), "", `(?m)^unanswered: #2 hang \(HTTP 202 without a response, 1h00m\)$`},
+		"accepted frame":          {http("/mcp", `["Mcp-Session-Id","x"]`), "2", `(?m)^response  none, after 1h00m; HTTP 202 without a response$`},
 		"no cancelled selections": {cancelled, "--calls is:cancelled", `by the client(.|\n)* in 1h00m\n$`},
 	} {
 		a, out := testApp(nil)

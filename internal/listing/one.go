@@ -222,9 +222,9 @@ func (one *One) pairing(p *session.Part) (name, text string) {
 	case p.Kind == jsonrpc.Request && one.misdirected != "":
 		return "response", at + one.misdirected
 	case p.Kind == jsonrpc.Request && one.Info.Status == store.Live:
-		return "response", at + "none yet, after " + view.Took(one.waited(p))
+		return "response", at + view.JoinWords("; ", "none yet, after "+view.Took(one.waited(p)), one.noResponse)
 	case p.Kind == jsonrpc.Request:
-		return "response", at + view.JoinWords("; ", "none, after "+view.Took(one.waited(p)), safe.String(one.exit.Words()))
+		return "response", at + view.JoinWords("; ", "none, after "+view.Took(one.waited(p)), one.noResponse, safe.String(one.exit.Words()))
 	case p.Role == session.RoleRepeat:
 		return "to", fmt.Sprintf("%s#%d again, after %s", at, p.Request.Seq, view.Took(p.Latency))
 	case response && p.Request != (session.Ref{}):
@@ -323,6 +323,8 @@ type One struct {
 	// its body, 0 for none.
 	refusal     string
 	refusalBody uint64
+	// noResponse is what HTTP sent in place of the response to an open request, or "".
+	noResponse string
 	// lost is how the stream for the response ended without it, or nil.
 	lost *session.StreamEnd
 	// cut describes how the HTTP body with the response was cut off after complete JSON, or is "".
@@ -420,6 +422,13 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 					one.refusal = safe.String(c.ErrorText)
 				case c.Lost():
 					one.lost = &c.StreamEnd
+				}
+			}
+			if next.Event.Name == tap.EventEnd {
+				for _, c := range tracker.Open() {
+					if slices.Contains(c.Requests, session.Ref{Seq: number}) {
+						one.noResponse = safe.String(c.ErrorText)
+					}
 				}
 			}
 		}

@@ -138,6 +138,8 @@ func (s *Summary) requests(l *term.Printer) {
 			waited = "input required, " + waited
 		case q.Status == session.CallWorking:
 			waited = "task, " + waited
+		case q.ErrorText != "":
+			waited = safe.String(q.ErrorText) + ", " + waited
 		}
 		names = append(names, name+" ("+waited+")")
 	}

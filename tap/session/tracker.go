@@ -209,6 +209,8 @@ type Request struct {
 	Status    CallStatus
 	Lost      bool
 	StreamEnd StreamEnd
+	// ErrorText is why it has no response, as far as HTTP shows it; see [Call.ErrorText].
+	ErrorText string
 	// Waits is the last request of the call, and Since the time of that; Waits is zero if
 	// it has a response. See [Call.Waits].
 	Waits Ref
@@ -263,6 +265,7 @@ func (t *Tracker) AddRead(f *tap.Frame, m *jsonrpc.Message) *Entry {
 func (c *Call) request(lost bool) Request {
 	r := Request{
 		Ref: c.Ref, Session: c.Session, Lane: c.Lane, At: c.At, ID: c.ID, Method: c.Method, Subject: c.Subject, Status: c.Status, Lost: lost, StreamEnd: c.StreamEnd,
+		ErrorText: c.ErrorText,
 	}
 	if last, ok := c.Waits(); ok {
 		r.Waits, r.Since = last.Message, last.At
