@@ -20,10 +20,10 @@ const lsLong = `Lists the recordings in the data directory, newest first.
 STATE is empty if the run ended normally. Otherwise it is live (still recording),
 exit 1 or the like (how the server failed), not started, cut off (mcptap was killed, or
 the disk was full at the end), gaps (some frames are missing), damaged (also if the file
-is truncated; see mcptap export --salvage) or no permission (to read the file). (probe) marks a run that only asked the server for its
-revision. (3 sessions) marks a recording with several sessions; SERVER, CLIENT and
-REVISION are those of the first. A REVISION with a ? was requested by the client and not
-accepted.
+is truncated; see mcptap export --salvage) or no permission (to read the file). (probe)
+marks a run that only asked the server for its revision. (3 sessions) marks a recording
+with several sessions; SERVER, CLIENT and REVISION are those of the first. A REVISION
+with a ? was requested by the client and not accepted.
 
 A recording is listed if it matches all WORDs. A word is is:live, is:cut, is:replay,
 part of the label, server, client or revision, or the beginning of the id. The exit

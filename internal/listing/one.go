@@ -424,11 +424,9 @@ func (one *One) pair(ctx context.Context, diff bool) error {
 					one.lost = &c.StreamEnd
 				}
 			}
-			if next.Event.Name == tap.EventEnd {
-				for _, c := range tracker.Open() {
-					if slices.Contains(c.Requests, session.Ref{Seq: number}) {
-						one.noResponse = safe.String(c.ErrorText)
-					}
+			for _, c := range next.Waiting {
+				if slices.Contains(c.Requests, session.Ref{Seq: number}) {
+					one.noResponse = safe.String(c.ErrorText)
 				}
 			}
 		}

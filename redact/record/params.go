@@ -294,7 +294,7 @@ var rpcMembers = map[string]string{`"jsonrpc"`: "", `"method"`: "", `"result"`: 
 // isRPC reports whether the beginning of a body is that of a JSON-RPC message or of a batch.
 func isRPC(p []byte) bool { return hasMember(p, map[string]string{`"jsonrpc"`: ""}) }
 
-// mayBeRPC is isRPC for a body of which more may follow, as some peers write jsonrpc last.
+// mayBeRPC is isRPC for the beginning of a body. Some peers write the member jsonrpc last.
 func mayBeRPC(p []byte) bool { return isRPC(p) || hasMember(p, rpcMembers) && !json.Valid(p) }
 
 // hasMember reports whether the objects at the top of a text have one of some members.

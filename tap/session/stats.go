@@ -357,7 +357,7 @@ type StatsCall struct {
 	// Lane is the lane of the request. Method and Subject are the call's.
 	Lane            tap.Lane
 	Method, Subject string
-	// Arguments are a preview of those of the request, for whoever wants to set them.
+	// Arguments is a preview of the arguments. [Stats] does not set it.
 	Arguments string
 	Status    CallStatus
 	State     State // as if the recording had ended

@@ -58,7 +58,7 @@ type Row struct {
 	Resumes uint64
 	// Alike is the open request that is meant: for a response without a request one with the same
 	// digits in its id, or else of the same exchange; for a line that is not a message, but holds
-	// the response to a request, that one; see [AlikeFinder]. Only a [Listing] finds it; nil for others.
+	// the response to a request, that one. An [AlikeFinder] finds it; NewRow leaves it nil.
 	Alike *session.Call
 	// Refuses is the request that the head of a response refuses, zero for others.
 	Refuses session.Ref
