@@ -182,7 +182,8 @@ var rulesSchema = []Rule{
 		Fix:    "Correct the schema at the reported place, or leave it out.",
 		New: each(func(m *Message, v *Verdict) {
 			for _, tool := range m.Member("tools").Each {
-				if schema := tool.Get("outputSchema"); schema.IsObject() && schema.Get("type").Decoded() == "object" {
+				schema := tool.Get("outputSchema")
+				if schema.IsObject() && (m.Revision >= jsonrpc.Rev20260728 || schema.Get("type").Decoded() == "object") { // else type-06
 					judgeSchema(m, v, tool, "outputSchema", schema, func(string) bool { return false })
 				}
 			}
