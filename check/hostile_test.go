@@ -83,6 +83,7 @@ func TestHostileSchemas(t *testing.T) {
 	for name, schema := range map[string]string{
 		"deep":        `{"type":"object","properties":{"a":` + deep + `}}`,
 		"loop":        `{"type":"object","$ref":"#"}`,
+		"deepest":     `{"type":"object","properties":{"a":` + strings.Repeat(`{"properties":{"a":`, 4900) + `{}` + strings.Repeat(`}}`, 4900) + `}}`,
 		"two loops":   `{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`,
 		"pattern":     `{"type":"object","properties":{"s":{"pattern":"^(a+)+$"}}}`,
 		"huge":        `{"type":"object","properties":{"s":{"pattern":"(((((a{1,100}){1,100}){1,100}){1,100}){1,100}){1,100}"}}}`,

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,13 @@ import (
 // maxSteps limits how often parts of a server's schema are applied to parts of one value. A hostile
 // schema can make this grow exponentially.
 const maxSteps = 200_000
+
+// maxSchemaDepth limits how deep arrays and objects in a server's schema may be nested. The time to
+// compile a schema grows with the cube of its depth.
+const maxSchemaDepth = 256
+
+// errTooDeep reports that a schema is nested deeper than maxSchemaDepth.
+var errTooDeep = errors.New("the schema is nested too deep")
 
 // errTooComplex reports that maxSteps was reached.
 var errTooComplex = errors.New("the schema is too complex")
@@ -57,6 +65,10 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 			out.err = errFailed
 		}
 	}()
+	if !jsonrpc.Valid(text, maxSchemaDepth) {
+		out.err = errTooDeep
+		return out
+	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		out.err = err
@@ -87,8 +99,8 @@ func compileOwn(text jsonrpc.Value) (out *toolSchema) {
 func (s *toolSchema) unjudged() string {
 	var load *jsonschema.LoadURLError
 	switch {
-	case errors.Is(s.err, errFailed):
-		return errFailed.Error()
+	case errors.Is(s.err, errFailed), errors.Is(s.err, errTooDeep):
+		return s.err.Error()
 	case errors.As(s.err, &load) && strings.Contains(load.URL, "json-schema.org"):
 		return "the dialect of the schema is not known"
 	case errors.As(s.err, &load):
@@ -313,7 +325,7 @@ func isPropertyPath(path string, schema jsonrpc.Value) bool {
 func conforms(m *Message, v *Verdict, schema, value jsonrpc.Value, path string) {
 	compiled := m.Session.checker.own(schema)
 	if compiled.err != nil {
-		v.Skip("the schema is invalid")
+		v.Skip(cmp.Or(compiled.unjudged(), "the schema is invalid"))
 		return
 	}
 	if len(value) > maxValidated {
