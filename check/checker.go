@@ -150,6 +150,7 @@ func transportOf(e *session.Entry) string {
 // Add judges the next frame.
 func (c *Checker) Add(e *session.Entry) {
 	c.last = e.Frame.Seq
+	c.results.places = c.results.places[:0]
 	c.see(e)
 	if e.Frame.Lane == tap.Lifecycle && e.Event.Name == tap.EventGap {
 		c.gap = true

@@ -18,6 +18,8 @@ const (
 	maxFrames = 5
 	// maxText limits the bytes kept of an offending text.
 	maxText = 200
+	// maxPlaces limits the paths of the current frame that are kept.
+	maxPlaces = 64
 	// maxReasons limits the kept reasons for not judging a rule.
 	maxReasons = 8
 )
@@ -123,6 +125,7 @@ type results struct {
 	judgements map[*Rule]*Judgement
 	findings   map[findingKey]*Finding
 	serious    uint64                         // violations of Must or worse
+	places     []string                       // the first paths of violations of Should or worse in the current frame
 	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
 	found      func(f *Finding)               // may be nil
@@ -209,6 +212,9 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	v.Violated++
 	if class >= Must {
 		v.results.serious++
+	}
+	if class >= Should && len(v.results.places) < maxPlaces {
+		v.results.places = append(v.results.places, path)
 	}
 	if v.results.each != nil {
 		v.results.each(v.Rule, v.frame)

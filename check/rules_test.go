@@ -76,6 +76,30 @@ func TestRules(t *testing.T) {
 // shorthand expands the abbreviations in a session.
 var shorthand = strings.NewReplacer("@E", modernMeta, `\n`, "\n", "@CR", "\r", "@FF", "\xff", "@4M", strings.Repeat("x", 4<<20))
 
+// What a rule reports is not reported again as an error of the schema, but other errors are.
+func TestSchemaErrorsAreReportedOnce(t *testing.T) {
+	const implementation = `{"name":"c","websiteUrl":5}`
+	for name, messages := range map[string][]string{
+		"init-02": {strings.Replace(hello, `{"name":"c","version":"1"}`, implementation, 1)},
+		"neg-03":  {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + strings.Replace(modernMeta, `{"name":"c","version":"1"}`, implementation, 1) + `}}}`},
+	} {
+		r := feed(func(yield func(tap.Lane, string) bool) {
+			for _, text := range messages {
+				yield(tap.ToServer, text)
+			}
+		})
+		var got []string
+		for _, f := range r.Findings {
+			if f.Class > Observation || f.Rule.ID == "feat-25" {
+				got = append(got, f.Rule.ID+" "+f.Text)
+			}
+		}
+		if want := []string{name + " missing", "feat-25 got number, want string"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 // There are no files of removed rules.
 func TestRuleFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "rules", "*.txt"))

@@ -192,6 +192,16 @@ func (s *protocolSchema) resultOf(m *Message) string {
 // A schemaError is a violation of a schema.
 type schemaError struct{ path, text string }
 
+// dotted changes the steps of a path for members that are not words to those that rules use.
+var dotted = strings.NewReplacer(`["`, ".", `"]`, "")
+
+// at reports whether the error is about the value at the path of another finding.
+func (e schemaError) at(path string) bool {
+	path, own := dotted.Replace(path), dotted.Replace(e.path)
+	name, inside := strings.CutPrefix(path, own+".")
+	return path == own || inside && strings.HasPrefix(e.text, "missing propert") && strings.Contains(e.text, "'"+name+"'")
+}
+
 // validate returns the first maxErrors schema errors of a value.
 func validate(schema *jsonschema.Schema, value jsonrpc.Value, path string) (found []schemaError, err error) {
 	defer func() {
@@ -396,11 +406,14 @@ func (c *Checker) bySchema(m *Message, v *Verdict) {
 	case len(found) == 0:
 		v.Hold()
 	}
+	reported := slices.Clone(c.results.places) // violate adds to it
 	for _, e := range found {
 		if losesResult(m, e.path) {
 			v.violate(ClientBreaking, m.Subject(), e.path, e.text)
 			continue
 		}
-		v.Violate(m.Subject(), e.path, e.text)
+		if !slices.ContainsFunc(reported, e.at) {
+			v.Violate(m.Subject(), e.path, e.text)
+		}
 	}
 }
