@@ -195,7 +195,7 @@ var rulesType = []Rule{
 			if value := m.Member("isError"); value != nil {
 				v.clean(func() { v.want(value, aBoolean, m.Subject(), "$.result.isError") })
 			}
-		}, "result tools/call"),
+		}, "result tools/call", "result tasks/result"),
 	},
 	{
 		ID: "type-14", Class: "client-breaking", In: "A-E", Side: "both", Transport: "any",
