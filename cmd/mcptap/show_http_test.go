@@ -464,3 +464,26 @@ func TestShowDeclinedStream(t *testing.T) {
 		t.Errorf("an error:\n%s", out)
 	}
 }
+
+// The body of a 202 in HTTP+SSE, where no response is due, is hidden. That of a request that gets only
+// a 202 is not.
+func TestShowAcceptedBody(t *testing.T) {
+	for target, hidden := range map[string]bool{"/message?s=1": true, "/mcp": false} {
+		path := record(t, []tap.Frame{
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventRequest, Method: "GET", Target: "/sse"}.Encode()},
+			{Lane: tap.Lifecycle, Exchange: 1, Raw: tap.Event{Name: tap.EventResponse, Status: 200, Header: [][2]string{{"Content-Type", "text/event-stream"}}}.Encode()},
+			{Lane: tap.ToClient, Exchange: 1, Form: tap.FormEvent, Raw: []byte("event: endpoint\ndata: /message?s=1\n\n")},
+			{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventRequest, Method: "POST", Target: target, Header: [][2]string{{"Mcp-Session-Id", "x"}}}.Encode()},
+			{Lane: tap.ToServer, Exchange: 2, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+			{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventResponse, Status: 202}.Encode()},
+			{Lane: tap.ToClient, Exchange: 2, Form: tap.FormBody, Raw: []byte("Accepted")},
+			{Lane: tap.Lifecycle, Exchange: 2, Raw: tap.Event{Name: tap.EventEnd, By: "server"}.Encode()},
+		})
+		if text := strings.Join(showLines(t, path), "\n"); strings.Contains(text, "Accepted") == hidden {
+			t.Errorf("POST %s: hidden must be %v:\n%s", target, hidden, text)
+		}
+		if text := strings.Join(showLines(t, path, "--http"), "\n"); !strings.Contains(text, "Accepted") {
+			t.Errorf("POST %s with --http:\n%s", target, text)
+		}
+	}
+}

@@ -280,7 +280,7 @@ func challengeReason(e *tap.Event) string {
 func (t *Pairing) exchangeEnded(x *arrival, e *tap.Event, a *request) {
 	c := a.call
 	modern := jsonrpc.EraOf(c.Revision) == jsonrpc.Modern && a.status != 101
-	if t.exchange.accepted && a.purpose <= asksRetry && !c.Status.Settled() && e.Name == tap.EventEnd {
+	if t.exchange.Accepted && a.purpose <= asksRetry && !c.Status.Settled() && e.Name == tap.EventEnd {
 		c.ErrorText = "HTTP 202 without a response"
 	}
 	switch {

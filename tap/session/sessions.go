@@ -242,9 +242,9 @@ type Exchange struct {
 	// only on it: no client can resume the stream, as no event had an id.
 	Final bool
 	coded bool // the body may not be decoded
-	// accepted reports that it has carried a request and got the status 202, which is for other
+	// Accepted reports that it has carried a request and got the status 202, which is for other
 	// messages. Not set in HTTP+SSE.
-	accepted bool
+	Accepted bool
 	// answers are the calls that its last frame to the client answered: see [MayBeCut].
 	answers []*Call
 }
@@ -259,7 +259,7 @@ func (s *Sessions) Exchange(number uint64) Exchange {
 		whole := x.Exchange
 		due := x.Asks && x.in != nil && (x.in.Kind == SessionID || x.in.Kind == SessionClient)
 		whole.Final = due && x.Status == 200 && !x.ids
-		whole.accepted = due && x.Status == 202
+		whole.Accepted = due && x.Status == 202
 		return whole
 	}
 	return Exchange{}

@@ -23,8 +23,6 @@ export const lanes = { lifecycle: 0, toServer: 1, toClient: 2, stderr: 3 };
 
 // HTTP events around a message.
 const envelopes = new Set(['request', 'response', 'end', 'connect', 'disconnect', 'rewrite']);
-// What a stream carries in addition to messages.
-const streamEvents = new Set(['priming', 'comment', 'ping', 'pong']);
 
 // A batch precedes its messages, although its id is above theirs.
 const sortKey = (id) => (id % 16384 === batchIndex ? id - batchIndex - 0.5 : id);
@@ -275,7 +273,7 @@ export class Rows {
   /** Whether a row counts as an error. */
   isError(i) { return (this.marks[i] & mark.error) !== 0; }
   /** Whether a row only shows how HTTP carried something, and is not a failure. */
-  envelope(i) { return (this.lane[i] === lanes.lifecycle ? envelopes : streamEvents).has(this.kindName(i)) && !this.failed(i); }
+  envelope(i) { return (this.lane[i] === lanes.lifecycle ? envelopes.has(this.kindName(i)) : this.isPlumbing(i)) && !this.failed(i); }
   /** Whether a row only shows how HTTP carries messages; see view.Plumbing. */
   isPlumbing(i) { return (this.marks[i] & mark.plumbing) !== 0; }
   /** Whether the call view omits a row; see view.Notable. */
