@@ -120,10 +120,10 @@ func newRow(r *session.Entry) Row {
 
 // Plumbing reports whether a frame only shows how HTTP carries messages that have rows of
 // their own, and nothing went wrong: connections, rewritten fields, heads of requests, heads
-// of responses and ends of exchanges with a message, pings, events without data, and the body of a 202 where no
-// response is due, such as "Accepted" in HTTP+SSE. An
-// exchange without a message is left with one row, the head of its response; a stream that
-// was opened by a GET also has its end, and its beginning if it resumes another.
+// of responses and ends of exchanges with a message, pings, events without data, and the body
+// of a 202 where no response is due, such as "Accepted" in HTTP+SSE. An exchange without a
+// message is left with one row, the head of its response; a stream that was opened by a GET
+// also has its end, and its beginning if it resumes another.
 func Plumbing(r *session.Entry) bool {
 	if r.Frame.Lane != tap.Lifecycle {
 		sort, _ := OtherWords(r.Frame)
