@@ -30,7 +30,8 @@ type Recording struct {
 	// exchange. subprotocols are those that the server accepted.
 	upgrades     []*replay.Exchange
 	subprotocols []string
-	tolerated    replay.Condition // the conditions in which the server accepted a message
+	tolerated    replay.Condition   // the conditions in which the server accepted a message
+	fields       replay.ParamFields // of the tools whose header fields are checked
 	addresses    addresses
 	problems     []Problem
 	more         int // the number of further problems
@@ -107,8 +108,8 @@ func (r *Recording) Only(number int) bool {
 // returns the first error in frames.
 func Load(frames iter.Seq2[tap.Frame, error], opt replay.Options) (*Recording, error) {
 	l := &loader{
-		rec: &Recording{opt: opt, refusals: map[refusalKey][]replay.Refusal{}}, pages: replay.NewBuilder(opt),
-		building: map[int]*building{}, open: map[uint64]*exchange{},
+		rec:   &Recording{opt: opt, refusals: map[refusalKey][]replay.Refusal{}, fields: replay.ParamFields{}},
+		pages: replay.NewBuilder(opt), building: map[int]*building{}, open: map[uint64]*exchange{}, unlisted: map[string]bool{},
 	}
 	for f, err := range frames {
 		if err == nil && !f.Whole() {
@@ -133,7 +134,9 @@ type loader struct {
 	http, heads bool
 	open        map[uint64]*exchange
 	refused     []refused
-	kept        int // bytes held
+	// unlisted are the tools that were called successfully before a tools/list result had them.
+	unlisted map[string]bool
+	kept     int // bytes held
 }
 
 // A building is a session being loaded.
@@ -148,6 +151,8 @@ type exchange struct {
 	replay.Exchange
 	session    int
 	conditions replay.Condition
+	wrongParam bool   // a Mcp-Param field of the head contradicts the message
+	unlisted   string // the tool that it calls, if it has not been listed, "" otherwise
 	key        replay.Key
 	why        replay.Condition
 	claimed    bool
@@ -231,6 +236,9 @@ func (l *loader) inspect(e *session.Entry) {
 		if of.Kind == jsonrpc.ErrorResponse && of.Result != nil && string(of.Result) != "null" {
 			problem("the response with the id %s has both a result and an error", id)
 		}
+		if p.Method == "tools/list" {
+			l.rec.fields.Learn(of.Result)
+		}
 		switch {
 		case p.Role == session.RoleOrphan && id != "" && id != "null":
 			problem("the response with the id %s has no request", id)
@@ -284,6 +292,10 @@ func (l *loader) exchange(e *session.Entry) {
 		first := e.Of(0)
 		x.Claim = replay.ReadClaim(first)
 		x.key = replay.KeyOf(first, x.Head.Variant(&x.Claim), &l.rec.opt)
+		x.wrongParam = l.rec.fields.Differ(&x.Head, first)
+		if _, listed := l.rec.fields[x.Claim.Name]; !listed && x.Claim.Method == "tools/call" {
+			x.unlisted = x.Claim.Name
+		}
 		l.take(x, e)
 	}
 	l.late(x)
@@ -342,6 +354,9 @@ func isAnswer(e *tap.Event) bool {
 func (l *loader) judge(x *exchange, e *tap.Event) {
 	host, origin := l.rec.addresses.knows(&x.Head)
 	x.conditions = x.Head.Conditions(&x.Claim, host, origin)
+	if x.wrongParam {
+		x.conditions |= replay.WrongParam
+	}
 	b := l.building[x.session]
 	over := b == nil || b.deleted || !b.served
 	nameless := b != nil && b.served && (b.kind == session.SessionClient || b.kind == session.SessionEndpoint)
@@ -357,6 +372,9 @@ func (l *loader) judge(x *exchange, e *tap.Event) {
 	switch {
 	case x.Method == http.MethodPost && x.claimed:
 		l.rec.tolerated |= x.conditions
+		if x.unlisted != "" {
+			l.unlisted[x.unlisted] = true
+		}
 		if x.Claim.Kind != jsonrpc.Request && b.accepted == nil && e.Status >= 200 && e.Status < 300 {
 			r := replay.ReadResponse(e)
 			b.accepted = &r
@@ -499,6 +517,9 @@ func (l *loader) recording() *Recording {
 		l.session(onlySession)
 	}
 	r := l.rec
+	for tool := range l.unlisted {
+		delete(r.fields, tool)
+	}
 	for _, x := range l.inOrder {
 		x.Script = x.b.Script()
 		if !x.Empty() {

@@ -75,7 +75,11 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 	if s.early(w, r, head) || !p.read(w, r, head) {
 		return
 	}
-	if s.refuses(w, r, s.conditions(head, &p.claim), &p) {
+	conditions := s.conditions(head, &p.claim)
+	if s.rec.fields.Differ(head, p.first()) {
+		conditions |= replay.WrongParam
+	}
+	if s.refuses(w, r, conditions, &p) {
 		return
 	}
 	if p.invalid() && s.broken(w, r, head, &p) {

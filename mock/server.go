@@ -403,6 +403,7 @@ var required = map[replay.Condition]struct {
 	replay.WrongVersion:  {http.StatusBadRequest, -32000, "Bad Request: unsupported MCP-Protocol-Version"},
 	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method is missing or does not match the body"},
 	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name is missing or does not match the body"},
+	replay.WrongParam:    {http.StatusBadRequest, -32020, "Header mismatch: a Mcp-Param header is missing or does not match the arguments"},
 }
 
 // always are the conditions that are refused whatever the recorded server did.

@@ -2,6 +2,7 @@ package mock
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
@@ -316,4 +318,57 @@ func TestStdioPlaysHTTP(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	noted.check(t)
+}
+
+// The Mcp-Param fields of a tool that the recorded server listed must repeat the arguments, unless
+// the recorded server accepted a call without them or one before it listed the tool.
+func TestServerChecksParamFields(t *testing.T) {
+	const (
+		meta  = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		list  = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
+		tools = `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"properties":{"city":{"x-mcp-header":"City"}}}}]}}`
+		call  = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a","arguments":{"city":"Oslo"},` + meta + `}}`
+		done  = `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`
+		city  = `["Mcp-Param-City","Oslo"]`
+	)
+	// recording has exchanges: request, response and a header field.
+	recording := func(exchanges ...[3]string) (frames []tap.Frame) {
+		add := func(exchange int, lane tap.Lane, form tap.Form, text string) {
+			n := uint64(len(frames) + 1)
+			frames = append(frames, tap.Frame{
+				Seq: n, At: time.Duration(n) * time.Millisecond, Lane: lane, Form: form, Exchange: uint64(exchange), Raw: []byte(text), Size: int64(len(text)),
+			})
+		}
+		for i, x := range exchanges {
+			m := jsonrpc.Peek([]byte(x[0]))
+			add(i+1, tap.Lifecycle, 0, fmt.Sprintf(`{"event":"request","method":"POST","target":"/mcp","header":[["Mcp-Protocol-Version","2026-07-28"],`+
+				`["Mcp-Method",%q],["Mcp-Name",%q],["Accept","*/*"],%s]}`, m.Method, replay.ReadClaim(&m).Name, x[2]))
+			add(i+1, tap.ToServer, tap.FormBody, x[0])
+			add(i+1, tap.Lifecycle, 0, `{"event":"response","status":200,"header":[["Content-Type","application/json"]]}`)
+			add(i+1, tap.ToClient, tap.FormBody, x[1])
+			add(i+1, tap.Lifecycle, 0, `{"event":"end","by":"server"}`)
+		}
+		return frames
+	}
+	listed, called, bare := [3]string{list, tools, `["X","y"]`}, [3]string{call, done, city}, [3]string{call, done, `["X","y"]`}
+	for name, c := range map[string]struct {
+		frames []tap.Frame
+		status int // without the field
+	}{
+		"stdio":             {lines(">" + list + "\n" + tools + "\n>" + call + "\n" + done + "\n"), 400},
+		"HTTP":              {recording(listed, called), 400},
+		"accepted without":  {recording(listed, bare), 200},
+		"called unlisted":   {recording(bare, listed), 200},
+		"unlisted, but has": {recording(called, listed), 200},
+	} {
+		_, url := served(t, loaded(t, c.frames, replay.Options{Pace: replay.Instant}), ServerOptions{})
+		head := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: a"}
+		for field, status := range map[string]int{"Mcp-Param-City: Oslo": 200, "Mcp-Param-City: Rome": c.status, "X: y": c.status} {
+			res, body := ask(t, url, testRequest{"POST", "/mcp", append(slices.Clip(head), field), call})
+			m := jsonrpc.Peek([]byte(body))
+			if res.StatusCode != status || (status == 400) != (m.ErrorCode == "-32020") {
+				t.Errorf("%s, %s: %s, want %d\n%s", name, field, res.Status, status, body)
+			}
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"encoding/base64"
 	"mime"
 	"slices"
 	"strconv"
@@ -26,6 +25,7 @@ const (
 	WrongVersion                        // MCP-Protocol-Version is unknown or differs from the body
 	WrongMethod                         // Mcp-Method is missing or differs from the body
 	WrongName                           // Mcp-Name is missing or differs from the body
+	WrongParam                          // a Mcp-Param field is missing or differs from the body: see [ParamFields]
 	WrongAccept                         // Accept lacks a media type of responses
 )
 
@@ -81,17 +81,6 @@ func ReadHead(fields [][2]string) (h Head) {
 	return h
 }
 
-// DecodeField decodes the value of a header field, which is base64-encoded if it cannot be sent
-// as it is (2026-07-28 basic/transports#value-encoding).
-func DecodeField(value string) string {
-	if inner, ok := strings.CutPrefix(value, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
-		if b, err := base64.StdEncoding.DecodeString(inner[:len(inner)-2]); err == nil {
-			return string(b)
-		}
-	}
-	return value
-}
-
 // Modern reports whether the head names 2026-07-28 or a later revision.
 func (h *Head) Modern() bool { return jsonrpc.EraOf(jsonrpc.Revision(h.Version)) == jsonrpc.Modern }
 
@@ -108,7 +97,7 @@ func (h *Head) Accepts(media string) bool {
 }
 
 // Conditions returns the conditions that apply to a request with the head and the first message
-// c. host and origin report whether Host and Origin name the server.
+// c, except WrongParam. host and origin report whether Host and Origin name the server.
 func (h *Head) Conditions(c *Claim, host, origin bool) (all Condition) {
 	if !host {
 		all |= ForeignHost

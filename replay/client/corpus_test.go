@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
 
@@ -85,21 +84,6 @@ func TestCarried(t *testing.T) {
 		got, lacks := live.carry([]byte(c.raw))
 		if string(got) != c.want || lacks != c.lacks {
 			t.Errorf("%.80s: %.80s, want %.80s; lacks %q", c.raw, got, c.want, lacks)
-		}
-	}
-}
-
-// TestFieldValue: a header field value that is not plain text is base64-encoded.
-func TestFieldValue(t *testing.T) {
-	for value, want := range map[string]string{
-		"": "", "plain text": "plain text", "größe": "=?base64?Z3LDtsOfZQ==?=", " x": "=?base64?IHg=?=", "a\nb": "=?base64?YQpi?=",
-		"=?base64?x?=": "=?base64?PT9iYXNlNjQ/eD89?=",
-	} {
-		if got := fieldValue(value); got != want {
-			t.Errorf("%q: %q, want %q", value, got, want)
-		}
-		if got := replay.DecodeField(fieldValue(value)); got != value {
-			t.Errorf("%q decodes to %q", value, got)
 		}
 	}
 }

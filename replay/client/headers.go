@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -9,43 +8,6 @@ import (
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
-
-// A headerField is a header field that repeats an argument of a tool (2026-07-28
-// basic/transports/streamable-http: x-mcp-header).
-type headerField struct {
-	name string
-	path []string // of the argument
-}
-
-// learnFields adds the header fields of the tools in a tools/list result.
-func learnFields(to map[string][]headerField, result []byte) {
-	jsonrpc.Value(lookup(result, "tools")).Each(func(_ []byte, tool jsonrpc.Value) bool {
-		name, _ := textOf(tool.Get("name"))
-		if fields := annotated(nil, tool.Get("inputSchema"), nil); fields != nil || to[name] != nil {
-			to[name] = fields
-		}
-		return true
-	})
-}
-
-// maxFieldDepth is the maximum depth of an argument that a header field repeats.
-const maxFieldDepth = 16
-
-// annotated appends the properties of a schema that have an x-mcp-header annotation.
-func annotated(to []headerField, schema []byte, path []string) []headerField {
-	if len(path) >= maxFieldDepth {
-		return to
-	}
-	properties, _ := readObject(lookup(schema, "properties"))
-	for _, property := range properties {
-		at := append(slices.Clone(path), property.name)
-		if name, ok := textOf(lookup(property.value, "x-mcp-header")); ok {
-			to = append(to, headerField{fieldParam + name, at})
-		}
-		to = annotated(to, property.value, at)
-	}
-	return to
-}
 
 // The header fields that depend on the message.
 const (
@@ -77,7 +39,7 @@ func (p *player) header(m *Outgoing, now [][2]string) [][2]string {
 
 // usual returns the header fields of a message as the specification requires them
 // (basic/transports of each revision).
-func usual(kind jsonrpc.Kind, method string, params []byte, agreed jsonrpc.Revision, fields map[string][]headerField) [][2]string {
+func usual(kind jsonrpc.Kind, method string, params []byte, agreed jsonrpc.Revision, fields replay.ParamFields) [][2]string {
 	all := [][2]string{{fieldAccept, "application/json, text/event-stream"}}
 	version, modern := textOf(lookup(params, "_meta", metaVersion))
 	if !modern && kind == jsonrpc.Notification && jsonrpc.EraOf(agreed) == jsonrpc.Modern {
@@ -92,19 +54,10 @@ func usual(kind jsonrpc.Kind, method string, params []byte, agreed jsonrpc.Revis
 	all = append(all, [2]string{fieldVersion, version}, [2]string{fieldMethod, method})
 	name := replay.ReadClaim(&jsonrpc.Message{Kind: jsonrpc.Request, Method: method, Params: params}).Name
 	if name != "" {
-		all = append(all, [2]string{fieldName, fieldValue(name)})
+		all = append(all, [2]string{fieldName, replay.EncodeField(name)})
 	}
-	if method != "tools/call" {
-		return all
-	}
-	for _, f := range fields[name] {
-		if value := jsonrpc.Value(lookup(params, "arguments")).Get(f.path...); len(value) > 0 && string(value) != "null" {
-			text, ok := textOf(value)
-			if !ok {
-				text = string(value)
-			}
-			all = append(all, [2]string{f.name, fieldValue(text)})
-		}
+	if method == "tools/call" {
+		all = append(all, fields.Of(params)...)
 	}
 	return all
 }
@@ -165,16 +118,4 @@ func sameValue(a, b [2]string) bool { return replay.DecodeField(a[1]) == replay.
 func pseudonymous(f [2]string) bool {
 	value := replay.DecodeField(f[1])
 	return strings.Contains(value, "masked:") || strings.Contains(value, "redacted-")
-}
-
-// fieldValue is the inverse of [replay.DecodeField].
-func fieldValue(s string) string {
-	plain := !strings.HasPrefix(s, "=?base64?") && s == strings.TrimSpace(s)
-	for i := range len(s) {
-		plain = plain && s[i] >= ' ' && s[i] < 0x7f
-	}
-	if plain {
-		return s
-	}
-	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }

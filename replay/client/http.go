@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcptap/mcptap/replay"
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/jsonrpc"
 )
@@ -47,13 +48,13 @@ type httpConn struct {
 	session  string                           // its id, "" for none
 	ended    bool                             // the session was ended
 	revision jsonrpc.Revision                 // of the session, "" in 2026-07-28
-	fields   map[string][]headerField         // by tool
+	fields   replay.ParamFields               // by tool
 	streams  map[*Outgoing]context.CancelFunc // the open exchanges
 }
 
 func newHTTP(url string, tap *Watcher) *httpConn {
 	hush()
-	return &httpConn{url: url, tap: tap, fields: map[string][]headerField{}, streams: map[*Outgoing]context.CancelFunc{}, client: &http.Client{
+	return &httpConn{url: url, tap: tap, fields: replay.ParamFields{}, streams: map[*Outgoing]context.CancelFunc{}, client: &http.Client{
 		Transport: &http.Transport{
 			// The tap in front of the server uses a proxy if there is one.
 			Proxy: nil, DisableCompression: true, MaxIdleConnsPerHost: 16,
@@ -152,7 +153,7 @@ func (c *httpConn) learn(m *Outgoing, raw []byte) {
 	defer c.mu.Unlock()
 	got := jsonrpc.Peek(raw)
 	for part := range got.All {
-		learnFields(c.fields, part.Result)
+		c.fields.Learn(part.Result)
 		if v, ok := textOf(lookup(part.Result, "protocolVersion")); ok && m.method == "initialize" {
 			c.revision = jsonrpc.Revision(v)
 		}

@@ -24,7 +24,7 @@ type Plan struct {
 	// with a DELETE, http that the session was recorded over HTTP, and sse over HTTP+SSE.
 	standing, deletes, http, sse bool
 	// fields are the header fields that repeat arguments, by tool.
-	fields map[string][]headerField
+	fields replay.ParamFields
 	// fresh is greater than every number that the client used as an id.
 	fresh int64
 }
@@ -138,7 +138,7 @@ type Planner struct {
 // NewPlanner returns a Planner. load must return any frame that was added, by its number.
 func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 	return &Planner{
-		plan:     &Plan{load: load, fields: map[string][]headerField{}, fresh: 1},
+		plan:     &Plan{load: load, fields: replay.ParamFields{}, fresh: 1},
 		requests: map[session.Ref]int{}, asked: map[session.Ref]int{}, embedded: map[session.Ref]map[string]int{},
 		givers: map[string]int{}, last: map[session.Ref]int{}, byStream: map[uint64][]int{}, heads: map[uint64]uint64{},
 		sent: map[uint64]int{}, paused: map[uint64][]int{}, left: map[uint64]bool{}, marked: map[session.Ref]bool{},
@@ -350,7 +350,7 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	r := &p.plan.requests[n]
 	r.answer, r.took, r.fails = part.Message, part.Latency, m.Kind == jsonrpc.ErrorResponse
 	if r.method == "tools/list" {
-		learnFields(p.plan.fields, m.Result)
+		p.plan.fields.Learn(m.Result)
 	}
 	for _, w := range serverValues(m.Result) {
 		p.givers[w.kind+w.text] = n
