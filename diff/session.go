@@ -85,6 +85,9 @@ func (s *Session) Add(e *session.Entry, marked bool) {
 		s.facts = *e.Facts
 	}
 	if e.Frame.Lane == tap.Lifecycle {
+		if marked {
+			s.byRef[e.Refuses.Call].mark()
+		}
 		s.event(e)
 		return
 	}

@@ -89,7 +89,8 @@ func (o *Only) Check() error {
 func (r *sessionReader) add(f *tap.Frame) error {
 	e, marked := r.read(f)
 	if number := e.Session; number != 0 && (r.Session == 0 || number == r.Session) { // pages and tokens have no session
-		if marked && slices.ContainsFunc(e.Parts, func(p session.Part) bool { return p.Call != (session.Ref{}) }) {
+		inCall := func(p session.Part) bool { return p.Call != (session.Ref{}) }
+		if marked && (e.Refuses.Call != (session.Ref{}) || slices.ContainsFunc(e.Parts, inCall)) {
 			r.only.Matched = true
 		}
 		if r.seen != nil {

@@ -149,6 +149,11 @@ func NewPlanner(load func(seq uint64) (tap.Frame, error)) *Planner {
 // marked frames are played.
 func (p *Planner) Add(e *session.Entry, marked bool) {
 	f, m := e.Frame, &e.Message
+	if marked {
+		for call := range e.Calls {
+			p.marked[call] = true
+		}
+	}
 	switch f.Lane {
 	case tap.Lifecycle:
 		p.event(e)
@@ -169,9 +174,6 @@ func (p *Planner) Add(e *session.Entry, marked bool) {
 	}
 	for i := range e.Parts {
 		part := &e.Parts[i]
-		if call := part.Outer(); marked && call != (session.Ref{}) {
-			p.marked[call] = true
-		}
 		x := e.Of(i)
 		s := step{role: part.Role, ref: part.Message, at: part.At, method: part.Method, call: part.Call, request: -1, question: -1}
 		if f.Lane == tap.ToServer {

@@ -168,7 +168,10 @@ type Resent struct {
 	// Response are their messages, nil for none.
 	Recorded, Now  session.Part
 	Then, Response []byte
-	In             string // the id of the recording with the live response, "" if it is not kept
+	// RecordedStatus and Status are the HTTP statuses with which the request was refused, as text
+	// with the frame, "" for none.
+	RecordedStatus, Status string
+	In                     string // the id of the recording with the live response, "" if it is not kept
 }
 
 // OK reports whether the live response is a success.
@@ -187,6 +190,9 @@ type jsonResent struct {
 	Request  string  `json:"request"`
 	Recorded *string `json:"recorded,omitempty"`
 	Response *string `json:"response,omitempty"`
+	// RecordedStatus and Status are present if the request was refused with an HTTP status.
+	RecordedStatus string `json:"recorded_status,omitempty"`
+	Status         string `json:"status,omitempty"`
 }
 
 // JSON prints the request and its responses for a program.
@@ -198,25 +204,26 @@ func (x *Resent) JSON(w io.Writer) error {
 		s := string(b)
 		return &s
 	}
-	return term.WriteJSON(w, jsonResent{V: 1, Type: "resent", Call: x.Call.Seq, Request: string(x.Sent), Recorded: text(x.Then), Response: text(x.Response)})
+	return term.WriteJSON(w, jsonResent{V: 1, Type: "resent", Call: x.Call.Seq, Request: string(x.Sent), Recorded: text(x.Then), Response: text(x.Response),
+		RecordedStatus: x.RecordedStatus, Status: x.Status})
 }
 
 // Text prints the request, the recorded response and the live response.
 func (x *Resent) Text(l *term.Printer) error {
 	l.Printf("%s\n\n", l.Paint(fmt.Sprintf("request #%d, changed", x.Frame.Seq), term.Bold))
 	message(l, x.Sent)
-	response(l, "recorded response", &x.Recorded, x.Then)
+	response(l, "recorded response", &x.Recorded, x.Then, x.RecordedStatus)
 	name := "response now"
 	if x.In != "" {
 		name += ", in " + x.In
 	}
-	response(l, name, &x.Now, x.Response)
+	response(l, name, &x.Now, x.Response, x.Status)
 	return l.Err
 }
 
-func response(l *term.Printer, name string, p *session.Part, raw []byte) {
+func response(l *term.Printer, name string, p *session.Part, raw []byte, status string) {
 	if raw == nil {
-		l.Printf("\n%s: none\n", name)
+		l.Printf("\n%s: %s\n", name, cmp.Or(status, "none"))
 		return
 	}
 	l.Printf("\n%s: #%d after %s\n\n", name, p.Message.Seq, view.Took(p.Latency.Round(time.Microsecond)))

@@ -93,10 +93,17 @@ type place struct {
 // choose records the calls to change, their recorded responses, and which calls and requests have
 // the members that are edited.
 func (r *Run) choose(e *session.Entry, marked bool) {
-	for i, p := range e.Parts {
-		if call := p.Outer(); marked && call != (session.Ref{}) && r.chosen[call] == nil {
-			r.chosen[call] = &report.Resent{Call: call}
+	if marked {
+		for call := range e.Calls {
+			if r.chosen[call] == nil {
+				r.chosen[call] = &report.Resent{Call: call}
+			}
 		}
+	}
+	if x := r.chosen[e.Refuses.Call]; x != nil {
+		x.RecordedStatus = statusOf(e)
+	}
+	for i, p := range e.Parts {
 		if x := r.chosen[p.Call]; x != nil && responds(&p) {
 			x.Recorded = p
 		}
@@ -117,12 +124,20 @@ func responds(p *session.Part) bool {
 	return p.Role == session.RoleResponse || p.Role == session.RoleInterim
 }
 
+// statusOf returns the HTTP status of the response head e.
+func statusOf(e *session.Entry) string {
+	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Event.Status, escape.String(e.Event.Reason))) + fmt.Sprintf(" (#%d)", e.Frame.Seq)
+}
+
 // find finds the responses to the changed requests in the new recording.
 func (r *Run) find(made *load.Recording) error {
 	var tracker session.Tracker
 	at := map[session.Ref]*report.Resent{}
 	return made.Each(r.Differ.Ctx, func(f *tap.Frame) error {
 		e := tracker.Add(f)
+		if x := at[e.Refuses.Call]; x != nil {
+			x.Status = statusOf(e)
+		}
 		for i := range e.Parts {
 			p := &e.Parts[i]
 			if p.Kind == jsonrpc.Request && p.Lane == tap.ToServer {

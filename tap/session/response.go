@@ -214,7 +214,7 @@ func (t *Pairing) addEvent(f *tap.Frame, e *tap.Event, exchange Exchange) {
 			a.replied(e)
 		}
 		if a := stream.oldest(); a != nil && e.Status >= 400 {
-			t.refuses = Refusal{a.ref, a.method, a.subject}
+			t.refuses = Refusal{a.ref, a.call.Ref, a.method, a.subject}
 		}
 	case e.Name == tap.EventEnd, e.Name == tap.EventHangUp:
 		x := &arrival{f: f, part: Part{Message: Ref{Seq: f.Seq}, Lane: f.Lane, At: f.At, Exchange: f.Exchange}}

@@ -52,10 +52,23 @@ type Entry struct {
 	Replays uint64
 }
 
-// A Refusal names a request that was refused.
+// A Refusal names a request that was refused, and its call.
 type Refusal struct {
-	Ref             Ref
+	Ref, Call       Ref
 	Method, Subject string
+}
+
+// Calls yields the calls that the frame is about: those of its messages, or those within which
+// they were made (see [Part.Outer]), and that of the request that it refuses.
+func (e *Entry) Calls(yield func(Ref) bool) {
+	for i := range e.Parts {
+		if call := e.Parts[i].Outer(); call != (Ref{}) && !yield(call) {
+			return
+		}
+	}
+	if e.Refuses.Call != (Ref{}) {
+		yield(e.Refuses.Call)
+	}
 }
 
 // Loses reports whether calls will get no response because of the frame; see [Call.Lost].
