@@ -12,8 +12,8 @@ import (
 var secretNames = []string{
 	"password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "api key", "secret key", "access key",
 	"private key", "signing key", "encryption key", "encryption customer key", "master key", "account key", "auth key", "session key", "client key",
-	"shared access signature", "amz signature", "goog signature", "client assertion", "code verifier", "device code",
-	"authorization", "cookie", "credential", "connection string", "session id", "one time code",
+	"shared access signature", "amz signature", "goog signature", "client assertion", "code verifier", "oauth verifier", "device code", "mfa code",
+	"authorization", "cookie", "credential", "connection string", "session id", "sess id", "one time code",
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
 	"saml response", "jwt assertion", "id token hint", "basic auth", "api hash", "session string",

@@ -20,7 +20,8 @@ var openKeys = map[string]bool{
 // SecretField reports whether a header field has a credential, by its name.
 func SecretField(name string) bool {
 	lower := strings.ToLower(name)
-	return SecretName(name) || IsKey(name) || strings.HasSuffix(lower, "-session") || lower == "session" || lower == "authentication" || lower == "dpop"
+	return SecretName(name) || IsKey(name) || strings.HasSuffix(lower, "-session") || lower == "session" ||
+		strings.HasSuffix(lower, "-crumb") || lower == "authentication" || lower == "dpop"
 }
 
 // IsKey reports whether a name ends in the word key, and is not the name of a key that is not

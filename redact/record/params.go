@@ -19,7 +19,8 @@ var passingNames = map[string]bool{
 }
 
 func isSecretName(name string) bool {
-	return passingNames[strings.ToLower(name)] || redact.SecretName(name) || redact.IsKey(name)
+	lower := strings.ToLower(name)
+	return passingNames[lower] || strings.HasSuffix(lower, ".sid") || redact.SecretName(name) || redact.IsKey(name)
 }
 
 // secretPaths are the last or second last path segments of endpoints whose bodies have such
