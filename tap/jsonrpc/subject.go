@@ -284,7 +284,11 @@ func AboutResult(r Value) string {
 	}
 	for _, l := range resultLists {
 		if v := x[l.name]; v.IsArray() {
-			return plural(count(v), l.thing)
+			more := ""
+			if x["nextCursor"].Decoded() != "" {
+				more = "more pages"
+			}
+			return listed(plural(count(v), l.thing), more)
 		}
 	}
 	if action := x["action"].Text(); action != "" { // elicitation
@@ -297,7 +301,7 @@ func AboutResult(r Value) string {
 var resultNames = []string{
 	"protocolVersion", "serverInfo", "serverCapabilities", "server", "supportedVersions", "_meta", "inputRequests", "task", "taskId",
 	"completion", "contents", "messages", "description", "action", "status", "content",
-	"tools", "resources", "resourceTemplates", "prompts", "roots", "tasks",
+	"tools", "resources", "resourceTemplates", "prompts", "roots", "tasks", "nextCursor",
 }
 
 // resultLists are the results that are lists, with the names of their elements.

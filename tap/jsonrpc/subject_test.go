@@ -25,6 +25,8 @@ func TestSubject(t *testing.T) {
 		{"task of the extension", `{"id":1,"result":{"resultType":"task","taskId":"t1","status":"failed","statusMessage":"why"}}`, "t1 failed why"},
 		{"input required", `{"id":1,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"Sure?"}},"r":{"method":"roots/list"}}}}`, "input required: elicitation/create Sure?, roots/list"},
 		{"list result", `{"id":1,"result":{"tools":[{},{}]}}`, "2 tools"},
+		{"page of a list", `{"id":1,"result":{"tools":[{}],"nextCursor":"c"}}`, "1 tool, more pages"},
+		{"last page of a list", `{"id":1,"result":{"tools":[{}],"nextCursor":""}}`, "1 tool"},
 		{"empty result", `{"id":1,"result":{}}`, ""},
 		{"null result", `{"id":1,"result":null}`, ""},
 		{"elicitation result", `{"id":1,"result":{"action":"decline"}}`, "decline"},
