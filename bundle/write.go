@@ -50,8 +50,8 @@ func (s *summary) writeHead(m *markdown, about *About) {
 	for i, n := range nested.Statuses {
 		calls[i] += n
 	}
-	item("Calls", fmt.Sprintf("%d (%d failed, %d cancelled, %d without a response); %d frames in %s",
-		calls.Calls(), calls.Errors(), calls.Cancelled(), calls.Unanswered(), s.frames, view.Took(about.Duration)))
+	item("Calls", fmt.Sprintf("%d (%d failed, %d cancelled, %d without a response); %s in %s",
+		calls.Calls(), calls.Errors(), calls.Cancelled(), calls.Unanswered(), count(s.frames, "frame"), view.Took(about.Duration)))
 	for _, g := range about.Gaps[:min(len(about.Gaps), maxGaps)] {
 		item("Missing", fmt.Sprintf("frames %d to %d crossed unrecorded", g.From, g.To))
 	}

@@ -77,6 +77,9 @@ func (s *Summary) print(l *term.Printer) {
 	if len(s.Cancelled) > 0 && !s.Selected {
 		s.cancelled(l)
 	}
+	if len(s.NextPages) > 0 && !s.Selected {
+		s.nextPages(l)
+	}
 	s.rows(l, "last lines of the server on stderr:", s.Stderr)
 	s.rows(l, "not messages, but from the server:", slices.DeleteFunc(s.Invalid, func(r view.Row) bool {
 		return len(s.Unanswered) > 0 && r.Part.At < s.Unanswered[0].At
@@ -156,6 +159,19 @@ func (s *Summary) cancelled(l *term.Printer) {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
 	s.paragraph(l, "cancelled: ", names, term.Plain)
+}
+
+// nextPages prints the lists whose next page the client did not request.
+func (s *Summary) nextPages(l *term.Printer) {
+	var names []string
+	for i, p := range s.NextPages {
+		if i == 3 {
+			names = append(names, fmt.Sprintf("and %d more", len(s.NextPages)-i))
+			break
+		}
+		names = append(names, fmt.Sprintf("#%d %s", p.List.Seq, safe.String(p.Method)))
+	}
+	s.paragraph(l, "next page not requested: ", names, term.Plain)
 }
 
 // requestName names a request in a list, with the beginning of its arguments.
