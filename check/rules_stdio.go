@@ -191,11 +191,20 @@ func answeredAtEnd(byClient bool) func(*Session) Hooks {
 				case !over:
 					v.Skip("the end of the session is not recorded")
 				case begun == byClient && isForgotten(c):
-					v.Observe(c.Method, "", "no response")
+					v.Observe(callName(c), "", "no response")
 				}
 			},
 		}
 	}
+}
+
+// callName names a call: the method and the tool, the prompt or the URI.
+func callName(c *session.Call) string {
+	switch c.Method {
+	case "tools/call", "prompts/get", "resources/read":
+		return strings.TrimSpace(c.Method + " " + c.Subject)
+	}
+	return c.Method
 }
 
 // crashes judges stdio-14.
@@ -220,7 +229,7 @@ func crashes(*Session) Hooks {
 				v.Hold()
 			default:
 				v.frame = frame
-				v.Violate(c.Method, "", how+" before the response")
+				v.Violate(callName(c), "", how+" before the response")
 			}
 		},
 	}

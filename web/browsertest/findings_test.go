@@ -23,7 +23,7 @@ func TestFindings(t *testing.T) {
 	}
 	for _, want := range []string{
 		"8 findings;", "#2 $[*].method: initialize in a batch  initialize is not part of a batch.  Fix: Send initialize as a single message.",
-		"2025-03-26 basic/lifecycle#initialization", "#8 tools/call $.id: a second response: 4", "#7 tools/call: no response",
+		"2025-03-26 basic/lifecycle#initialization", "#8 tools/call $.id: a second response: 4", "#7 tools/call query: no response",
 	} {
 		if got := p.text(".findings"); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
