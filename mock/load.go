@@ -292,7 +292,7 @@ func (l *loader) exchange(e *session.Entry) {
 		first := e.Of(0)
 		x.Claim = replay.ReadClaim(first)
 		x.key = replay.KeyOf(first, x.Head.Variant(&x.Claim), &l.rec.opt)
-		x.wrongParam = l.rec.fields.Differ(&x.Head, first)
+		x.wrongParam = l.rec.fields.Wrong(&x.Head, first) != ""
 		if _, listed := l.rec.fields[x.Claim.Name]; !listed && x.Claim.Method == "tools/call" {
 			x.unlisted = x.Claim.Name
 		}

@@ -23,6 +23,8 @@ type posted struct {
 	claim   replay.Claim // of the message, or of the first one in a batch
 	modern  bool         // the message or the head is of 2026-07-28
 	variant string       // see replay.Head.Variant
+	// wrongParam is the first Mcp-Param field that contradicts the message, "" for none.
+	wrongParam string
 }
 
 // read reads the message of a request. If it cannot, it answers the request and returns false.
@@ -76,7 +78,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, head *replay.Head)
 		return
 	}
 	conditions := s.conditions(head, &p.claim)
-	if s.rec.fields.Differ(head, p.first()) {
+	if p.wrongParam = s.rec.fields.Wrong(head, p.first()); p.wrongParam != "" {
 		conditions |= replay.WrongParam
 	}
 	if s.refuses(w, r, conditions, &p) {

@@ -403,7 +403,7 @@ var required = map[replay.Condition]struct {
 	replay.WrongVersion:  {http.StatusBadRequest, -32000, "Bad Request: unsupported MCP-Protocol-Version"},
 	replay.WrongMethod:   {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Method is missing or does not match the body"},
 	replay.WrongName:     {http.StatusBadRequest, -32020, "Header mismatch: Mcp-Name is missing or does not match the body"},
-	replay.WrongParam:    {http.StatusBadRequest, -32020, "Header mismatch: a Mcp-Param header is missing or does not match the arguments"},
+	replay.WrongParam:    {http.StatusBadRequest, -32020, "Header mismatch: %s is missing or does not match the arguments"},
 }
 
 // always are the conditions that are refused whatever the recorded server did.
@@ -496,14 +496,17 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why replay.Condi
 	if p != nil && len(p.claim.ID) > 0 {
 		id = string(p.claim.ID)
 	}
+	text := rule.text
 	switch {
+	case why == replay.WrongParam:
+		text = fmt.Sprintf(text, p.wrongParam)
 	case why == replay.WrongVersion && !modern && jsonrpc.EraOf(jsonrpc.Revision(r.Header.Get("Mcp-Protocol-Version"))) == jsonrpc.Modern:
 		code = -32602 // its _meta is missing
 	case why == replay.WrongVersion && modern:
 		code = -32020
 	}
-	s.noteRefused(r, p, session.Ref{}, rule.status, rule.text)
-	plain(w, rule.status, fmt.Appendf(nil, `{"jsonrpc":"2.0","error":{"code":%d,"message":%q},"id":%s}`, code, rule.text, id))
+	s.noteRefused(r, p, session.Ref{}, rule.status, text)
+	plain(w, rule.status, fmt.Appendf(nil, `{"jsonrpc":"2.0","error":{"code":%d,"message":%q},"id":%s}`, code, text, id))
 }
 
 // An entry is a live request in the sorter.

@@ -44,13 +44,21 @@ func annotated(to []paramField, schema jsonrpc.Value, path []string) []paramFiel
 			return false
 		}
 		at := append(slices.Clone(path), string(name))
-		if header := property.Get("x-mcp-header").Decoded(); header != "" {
+		if header := property.Get("x-mcp-header").Decoded(); isToken(header) {
 			to = append(to, paramField{"Mcp-Param-" + header, at})
 		}
 		to = annotated(to, property, at)
 		return true
 	})
 	return to
+}
+
+// isToken reports whether a text can be part of the name of a field (RFC 9110).
+func isToken(s string) bool {
+	other := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	}
+	return s != "" && !strings.ContainsFunc(s, other)
 }
 
 // each yields the fields that a tools/call must have, and the arguments that they repeat.
@@ -82,17 +90,18 @@ func (p ParamFields) Of(params jsonrpc.Value) (fields [][2]string) {
 	return fields
 }
 
-// Differ reports whether the head of a tools/call of 2026-07-28 lacks a field or has it with
-// another value. Numbers are compared by value. It returns false for other messages.
-func (p ParamFields) Differ(h *Head, m *jsonrpc.Message) bool {
+// Wrong returns the name of the first field that the head of a tools/call of 2026-07-28 lacks or
+// has with another value, "" for none. Numbers are compared by value. It returns "" for other
+// messages.
+func (p ParamFields) Wrong(h *Head, m *jsonrpc.Message) string {
 	if m.Method != "tools/call" || !h.Modern() {
-		return false
+		return ""
 	}
 	for name, argument := range p.each(m.Params) {
 		prefix := strings.ToLower(name) + ": "
 		i := slices.IndexFunc(h.Params, func(line string) bool { return strings.HasPrefix(line, prefix) })
 		if i < 0 {
-			return true
+			return name
 		}
 		got, want := DecodeField(h.Params[i][len(prefix):]), fieldText(argument)
 		if argument.Class() == '0' {
@@ -101,10 +110,10 @@ func (p ParamFields) Differ(h *Head, m *jsonrpc.Message) bool {
 			}
 		}
 		if got != want {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // EncodeField encodes the value of a header field: see [DecodeField].

@@ -26,7 +26,7 @@ func TestFieldValue(t *testing.T) {
 func TestParamFields(t *testing.T) {
 	fields := ParamFields{}
 	fields.Learn([]byte(`{"tools":[{"name":"a","inputSchema":{"properties":{"city":{"type":"string","x-mcp-header":"City"},
-		"n":{"type":"integer","x-mcp-header":"Count"},"at":{"properties":{"deep":{"x-mcp-header":"Deep"}}},"not":{}}}},{"name":"b"}]}`))
+		"n":{"type":"integer","x-mcp-header":"Count"},"at":{"properties":{"deep":{"x-mcp-header":"Deep"}}},"not":{"x-mcp-header":"a b"}}}},{"name":"b"}]}`))
 	call := func(arguments string) *jsonrpc.Message {
 		m := jsonrpc.Peek([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":` + arguments + `}}`))
 		return &m
@@ -54,12 +54,12 @@ func TestParamFields(t *testing.T) {
 		{`{}`, nil, false},
 	} {
 		head := ReadHead(append(c.fields, [2]string{"MCP-Protocol-Version", "2026-07-28"}))
-		if got := fields.Differ(&head, call(c.arguments)); got != c.differ {
-			t.Errorf("%s with %v: %v", c.arguments, c.fields, got)
+		if got := fields.Wrong(&head, call(c.arguments)); got != "" != c.differ {
+			t.Errorf("%s with %v: %q", c.arguments, c.fields, got)
 		}
 	}
 	old := ReadHead([][2]string{{"MCP-Protocol-Version", "2025-11-25"}})
-	if fields.Differ(&old, call(`{"city":"Oslo"}`)) {
+	if fields.Wrong(&old, call(`{"city":"Oslo"}`)) != "" {
 		t.Error("the fields are required of 2025-11-25")
 	}
 }
