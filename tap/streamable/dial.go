@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -42,10 +43,23 @@ func (t *Tap) dial(ctx context.Context) (wire, error) {
 		w = w.wrapped(tls.Client, t.clientTLS)
 		if err := w.handshake(ctx); err != nil {
 			w.finish()
-			return wire{}, fmt.Errorf("TLS: %w", err)
+			return wire{}, tlsError(err)
 		}
 	}
 	return w, nil
+}
+
+// tlsError explains why a TLS handshake failed.
+func tlsError(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.As(err, &unknown):
+		return errors.New("its certificate is signed by an unknown authority (trust it with --ca-file)")
+	case errors.As(err, &plain) && plain.Msg == "first record does not look like a TLS handshake":
+		return errors.New("it does not speak TLS (use http:// in its URL)")
+	}
+	return fmt.Errorf("TLS: %s", strings.TrimPrefix(err.Error(), "tls: "))
 }
 
 // dialFirst connects to target, directly or through a proxy.

@@ -71,11 +71,18 @@ func TestUpstreamWithTLS(t *testing.T) {
 
 	tp, rec = begin(t, srv.URL, nil) // its certificate is not trusted
 	resp, body = get(t, http.DefaultClient, tp.URL())
-	if resp.StatusCode != 502 || !strings.Contains(body, "certificate") || !strings.HasPrefix(body, "mcptap: the server at "+srv.URL+" could not be reached: ") {
+	if resp.StatusCode != 502 || !strings.Contains(body, "(trust it with --ca-file)") || !strings.HasPrefix(body, "mcptap: the server at "+srv.URL+" could not be reached: ") {
 		t.Errorf("got %s %q", resp.Status, body)
 	}
 	if e := rec.events(tap.EventResponse); len(e) != 1 || e[0].By != "tap" {
 		t.Errorf("recorded %+v", e)
+	}
+
+	plain := httptest.NewServer(hello)
+	defer plain.Close()
+	tp, _ = begin(t, strings.Replace(plain.URL, "http:", "https:", 1), nil)
+	if _, body = get(t, http.DefaultClient, tp.URL()); !strings.Contains(body, "does not speak TLS (use http://") {
+		t.Errorf("got %q", body)
 	}
 }
 
