@@ -301,6 +301,9 @@ func isNumberOf(name string, figures []byte) bool {
 	return len(figures) >= 4
 }
 
+// wideColon is the colon of Chinese and Japanese texts.
+const wideColon = "："
+
 // separator reads the text between a name and its value. It returns =, :, > for the end of
 // a tag, or 0 for none, and the offset of the value.
 func separator(text []byte, i int) (sign byte, at int) {
@@ -326,6 +329,8 @@ func separator(text []byte, i int) (sign byte, at int) {
 		if i++; i < len(text) && text[i] == '>' { // =>
 			i++
 		}
+	case bytes.HasPrefix(text[i:], []byte(wideColon)):
+		sign, i = ':', i+len(wideColon)
 	default:
 		return 0, i
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // secretNames are the suffixes of names whose values are secrets: GITHUB_TOKEN ends in
@@ -17,7 +19,7 @@ var secretNames = []string{
 	"subscription key", "function key", "functions key", "application key", "app key", "service key", "service role key", "admin key",
 	"license key", "shared key", "deploy key", "webhook key", "hmac key", "write key", "ingest key", "integration key",
 	"saml response", "jwt assertion", "id token hint", "basic auth", "api hash", "session string",
-	"store pass", "key pass", "pswd", "passwort", "kennwort", "contraseña", "contrasena",
+	"store pass", "key pass", "key data", "pswd", "passwort", "kennwort", "contraseña", "contrasena", "mot de passe", "пароль", "パスワード", "密码", "密碼", "비밀번호",
 	// keys of services in the names of variables
 	"openai key", "anthropic key", "gemini key", "groq key", "mistral key", "cohere key", "deepseek key", "perplexity key", "openrouter key", "together key",
 	"replicate key", "elevenlabs key", "huggingface key", "tavily key", "exa key", "brave key", "firecrawl key", "serper key", "serp key", "jina key",
@@ -115,9 +117,12 @@ func plainName(name string) string {
 		return ""
 	}
 	var b strings.Builder
-	for i := range len(name) {
-		if c := fold(name[i]); alnum[c] {
-			b.WriteByte(c)
+	for i, r := range name {
+		switch {
+		case r < utf8.RuneSelf && alnum[r]:
+			b.WriteByte(fold(name[i]))
+		case r >= utf8.RuneSelf && unicode.IsLetter(r):
+			b.WriteRune(unicode.ToLower(r))
 		}
 	}
 	return b.String()
@@ -191,6 +196,9 @@ var endings = func() (list []string) {
 func nameWords() (list []string) {
 	for _, n := range secretNames {
 		list = append(list, strings.ReplaceAll(n, " ", ""))
+		if first, size := utf8.DecodeRuneInString(n); unicode.ToUpper(first) != first && first >= utf8.RuneSelf {
+			list = append(list, string(unicode.ToUpper(first))+n[size:]) // the automaton ignores the case of ASCII only
+		}
 		if strings.Contains(n, " ") {
 			list = append(list, strings.ReplaceAll(n, " ", "_"), strings.ReplaceAll(n, " ", "-"), strings.ReplaceAll(n, " ", "."), n)
 		}

@@ -60,7 +60,8 @@ func vocabulary(opt *Options) (*automaton, []wordKind) {
 	for _, w := range []string{" -u ", " --user ", " --user=", " --proxy-user "} {
 		add(w, wordKind{kind: wordUser})
 	}
-	for _, w := range []string{`\u00`, `\/`, `\x`, "\x1b[", "&quot;", "&#", "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
+	for _, w := range []string{`\u00`, `\u043f`, `\u041f`, `\u30d1`, `\u5bc6`, `\ube44`, `\/`, // the first letters of names that are not ASCII
+		`\x`, "\x1b[", "&quot;", "&#", "%2", "%3", "%4", "%5", "%6", "%7", "%c", "%d", "%e"} {
 		add(w, wordKind{kind: wordEscape})
 	}
 	for _, w := range []string{"identified ", "sshpass", "redis-cli", "mysql", "sqlcmd", "mongosh", "cqlsh", "zip -p", "sudo -s", "chpasswd", "htpasswd -", `"kty"`, `\"kty\"`, "ldapsearch", "ldapmodify", "curl ", "http -a ", "https -a ", " login ",
