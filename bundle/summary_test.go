@@ -297,3 +297,11 @@ func TestSummaryOfAcceptedRequest(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }
+
+func TestSummaryOfOneFrame(t *testing.T) {
+	var s frames
+	s.add(tap.ToServer, `{"jsonrpc":"2.0","method":"a"}`)
+	if got, want := summarize(t, s, About{}), "; 1 frame in "; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}
