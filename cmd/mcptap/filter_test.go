@@ -103,6 +103,7 @@ func TestWrap(t *testing.T) {
 		{"", []string{"one", "two"}, 0, []string{"one, two"}},
 		{"all: ", []string{"one", "two", "three"}, 14, []string{"all: one, two,", "three"}},
 		{"", []string{"one two three", "four five"}, 12, []string{"one two", "three,", "four five"}},
+		{"", []string{"#8 a", "#9 b (too long)", "#20 c"}, 12, []string{"#8 a,", "#9 b (too", "long),", "#20 c"}},
 		{"", []string{"unbreakable-word"}, 10, []string{"unbreakab…"}},
 		{"title: ", []string{"天気予報 天気"}, 12, []string{"title:", "天気予報", "天気"}},
 	} {

@@ -6,8 +6,8 @@ import (
 )
 
 // WrapList joins words with commas, in lines of at most width columns. Lines after the first are two
-// columns shorter, to leave room for an indent. A word longer than a line is broken at its spaces, and
-// cut if it has none. A width of 0 means unlimited.
+// columns shorter, to leave room for an indent. A word that does not fit begins a new line. A word longer
+// than a line is broken at its spaces, and cut if it has none. A width of 0 means unlimited.
 func WrapList(title string, words []string, width int) (out []string) {
 	if width <= 0 {
 		return []string{title + strings.Join(words, ", ")}
@@ -27,7 +27,7 @@ func WrapList(title string, words []string, width int) (out []string) {
 		if i > 0 {
 			line += " "
 		}
-		if !fits(line+w) && Width(w) <= width-2 {
+		if !fits(line+w) && (i > 0 || Width(w) <= width-2) {
 			next()
 		}
 		for j, piece := range strings.Split(w, " ") {
