@@ -20,6 +20,7 @@ import (
 const (
 	maxFailed     = 6 // failed calls, the first and the last ones
 	maxInvalid    = 5 // frames that are not messages
+	maxPages      = 3 // lists with a further page
 	maxGaps       = 5
 	maxUnanswered = 20
 	maxCancelled  = 20
@@ -80,6 +81,7 @@ type summary struct {
 	// cancelled are the first cancelled calls, without their parts.
 	cancelled  []session.Call
 	cancelleds int
+	pages      view.NextPages
 	invalid    []uint64 // frames that are not messages
 	invalids   int
 	end        *tap.Event // the end of the server
@@ -109,6 +111,7 @@ func (s *summary) add(f *tap.Frame) {
 	s.frames++
 	r := s.tracker.Add(f)
 	s.checker.Add(r)
+	s.pages.Add(r)
 	if f.Lane == tap.Stderr {
 		s.stderr.add(f)
 	}

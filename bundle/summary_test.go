@@ -305,3 +305,12 @@ func TestSummaryOfOneFrame(t *testing.T) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }
+
+func TestSummaryOfNextPage(t *testing.T) {
+	var s frames
+	s.add(tap.ToServer, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	s.add(tap.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":"c"}}`)
+	if got, want := summarize(t, s, About{}), "did not request the next page\n\n- `tools/list`, in frame 1\n"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+}

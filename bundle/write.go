@@ -22,6 +22,7 @@ func (s *summary) write(w io.Writer, about *About) error {
 	s.writeFailed(m)
 	s.writeUnanswered(m, about)
 	s.writeCancelled(m)
+	s.writeNextPages(m)
 	s.writeInvalid(m)
 	s.writeFindings(m)
 	s.writeSlowest(m, about)
@@ -257,6 +258,21 @@ func (s *summary) writeCancelled(m *markdown) {
 			view.JoinWords(": ", how, span(c.CancelReason)))
 	}
 	if left := s.cancelleds - len(s.cancelled); left > 0 {
+		m.printf("- and %d more\n", left)
+	}
+	m.printf("\n")
+}
+
+func (s *summary) writeNextPages(m *markdown) {
+	all := s.pages.Open
+	if len(all) == 0 {
+		return
+	}
+	m.printf("### Lists of which the client did not request the next page\n\n")
+	for _, p := range all[:min(len(all), maxPages)] {
+		m.printf("- %s, in frame %d\n", span(p.Method), p.List.Seq)
+	}
+	if left := len(all) - maxPages; left > 0 {
 		m.printf("- and %d more\n", left)
 	}
 	m.printf("\n")

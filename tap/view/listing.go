@@ -63,7 +63,7 @@ type Listing struct {
 	sum   Summary
 
 	responses *Responses
-	pages     nextPages
+	pages     NextPages
 	near      nearby
 	alike     map[session.Ref]*session.Call // by message: see [Row.Alike]
 	finder    AlikeFinder
@@ -165,7 +165,7 @@ func (l *Listing) Add(f *tap.Frame) (items []Item, done bool) {
 		l.sum.Bytes += f.Size
 		l.sum.Errors += e.Errors()
 		l.sum.addCancelled(e.Ended)
-		l.pages.add(e)
+		l.pages.Add(e)
 	}
 	l.compare(e)
 	switch invalid := f.Lane == tap.ToClient && e.Message.Kind == jsonrpc.Invalid; {
@@ -400,7 +400,7 @@ func (l *Listing) Waits() bool {
 // Summary returns the summary of the frames so far.
 func (l *Listing) Summary() Summary {
 	s := l.sum
-	s.NextPages = l.pages.open
+	s.NextPages = l.pages.Open
 	s.Cancelled = slices.Clone(s.Cancelled)
 	s.addCancelled(slices.DeleteFunc(l.Tracker.Open(), func(c *session.Call) bool { return !l.inSession(c.Session) }))
 	slices.SortFunc(s.Cancelled, func(a, b *session.Call) int { return a.Ref.Compare(b.Ref) })

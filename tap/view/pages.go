@@ -17,17 +17,18 @@ type NextPage struct {
 	cursor string
 }
 
-// nextPages finds such pages.
-type nextPages struct {
-	open      []NextPage
+// NextPages finds such pages. The zero value is ready.
+type NextPages struct {
+	// Open are those of the lists so far, in order.
+	Open      []NextPage
 	requested map[string]bool // by session, method and cursor
 }
 
 // maxPages limits the pages and cursors that are held.
 const maxPages = 1000
 
-// add adds the messages of a frame.
-func (p *nextPages) add(e *session.Entry) {
+// Add adds the messages of the next frame.
+func (p *NextPages) Add(e *session.Entry) {
 	for i := range e.Parts {
 		part, m := &e.Parts[i], e.Of(i)
 		if !strings.HasSuffix(part.Method, "/list") {
@@ -37,7 +38,7 @@ func (p *nextPages) add(e *session.Entry) {
 		switch {
 		case part.Lane == tap.ToServer && m.Kind == jsonrpc.Request:
 			cursor := list + jsonrpc.Value(m.Params).Get("cursor").Decoded()
-			p.open = slices.DeleteFunc(p.open, func(n NextPage) bool { return n.cursor == cursor })
+			p.Open = slices.DeleteFunc(p.Open, func(n NextPage) bool { return n.cursor == cursor })
 			if p.requested == nil {
 				p.requested = map[string]bool{}
 			}
@@ -46,8 +47,8 @@ func (p *nextPages) add(e *session.Entry) {
 			}
 		case part.Lane == tap.ToClient && part.Role == session.RoleResponse:
 			next := jsonrpc.Value(m.Result).Get("nextCursor").Decoded()
-			if cursor := list + next; next != "" && !p.requested[cursor] && len(p.open) < maxPages {
-				p.open = append(p.open, NextPage{part.Request, part.Method, cursor})
+			if cursor := list + next; next != "" && !p.requested[cursor] && len(p.Open) < maxPages {
+				p.Open = append(p.Open, NextPage{part.Request, part.Method, cursor})
 			}
 		}
 	}
