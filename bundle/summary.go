@@ -102,6 +102,7 @@ func WriteSummary(ctx context.Context, w io.Writer, src Source, about About) err
 	for _, c := range s.tracker.Open() {
 		s.addCancelled(c)
 	}
+	s.stats.Live = about.Status == "live"
 	s.stats.Finish(s.tracker.Open(), about.Duration)
 	s.findings = slices.DeleteFunc(s.checker.Report(s.tracker.Open()).Findings, func(f *check.Finding) bool { return f.Class < check.Should })
 	return s.write(w, &about)

@@ -25,7 +25,7 @@ func (s *summary) write(w io.Writer, about *About) error {
 	s.writeNextPages(m)
 	s.writeInvalid(m)
 	s.writeFindings(m)
-	s.writeSlowest(m, about)
+	s.writeSlowest(m)
 	s.writeStderr(m)
 	writeCommands(m, about)
 	return m.err
@@ -321,7 +321,7 @@ func times(n uint64) string {
 	return fmt.Sprintf(" and %d more", n-1)
 }
 
-func (s *summary) writeSlowest(m *markdown, about *About) {
+func (s *summary) writeSlowest(m *markdown) {
 	slowest := s.stats.Slowest()
 	if len(slowest) == 0 {
 		return
@@ -329,11 +329,7 @@ func (s *summary) writeSlowest(m *markdown, about *About) {
 	m.printf("### The slowest calls\n\n")
 	for i := range slowest {
 		c := &slowest[i]
-		state := c.State
-		if state == session.StateUnanswered && about.Status == "live" {
-			state = session.StatePending
-		}
-		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took), title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, state)
+		m.printf("- %s: %s, sent by the %s in frame %d, %s\n", view.Took(c.Took), title(c.Method, c.Subject), sender(c.Lane), c.Ref.Seq, c.State)
 	}
 	m.printf("\n")
 }

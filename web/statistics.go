@@ -63,7 +63,7 @@ type callJSON struct {
 	Lane   uint8         `json:"lane"`
 	Method string        `json:"method"`
 	About  string        `json:"about,omitempty"`
-	State  session.State `json:"state"` // as if the recording had ended
+	State  session.State `json:"state"`
 	At     int64         `json:"at"`
 	Took   int64         `json:"took"`
 }
@@ -129,9 +129,9 @@ func measure(ctx context.Context, r Reader, number int) (*statsJSON, error) {
 	if live { // open calls are still waiting
 		end = max(end, time.Since(rec.Header.Start))
 	}
+	stats.Live = live
 	m.Finish(end)
 	j := newStatsJSON(stats, end, r)
-	j.Live = live
 	return j, nil
 }
 
@@ -143,7 +143,7 @@ func newStatsJSON(s *session.Stats, end time.Duration, r Reader) *statsJSON {
 	j := &statsJSON{
 		Total: newGroupJSON(&total, nil), Nested: newGroupJSON(&nested, nil), Read: int64(end), Histogram: buckets,
 		Slowest: newCallsJSON(s.Slowest()), Unanswered: newCallsJSON(s.Waiting()),
-		Handshake: int64(s.Handshake.Max()), Useful: int64(s.Useful.Max()),
+		Handshake: int64(s.Handshake.Max()), Useful: int64(s.Useful.Max()), Live: s.Live,
 	}
 	groups := s.Groups()
 	j.MoreGroups = max(len(groups)-maxGroups, 0)

@@ -69,6 +69,7 @@ func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, 
 		return err
 	}
 	info.ExtendLive(now)
+	stats.Live = info.Status == store.Live
 	meter.Finish(info.Duration)
 	if n := max(meter.Sessions(), 1); number > n {
 		return recording.NoSession(rec.Path(), n, number)
@@ -77,7 +78,7 @@ func (m *Report) Measure(ctx context.Context, rec *store.Recording, number int, 
 	view.AddArguments(rec.Frame, stats.Waiting())
 	m.recordings++
 	m.duration += info.Duration
-	if info.Status == store.Live {
+	if stats.Live {
 		m.live++
 	}
 	m.Merge(stats)

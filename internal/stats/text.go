@@ -47,7 +47,7 @@ func (t *printer) groups(m *Report, h *histogram) {
 		{Title: "ERRORS", Right: true},
 		{Title: "ISERROR", Right: true, Rank: 2},
 		{Title: "CANCELLED", Right: true, Rank: 5},
-		{Title: "UNANSWERED", Right: true, Rank: 3},
+		{Title: m.unanswered(), Right: true, Rank: 3},
 		{Title: "P50", Right: true},
 		{Title: "P95", Right: true, Rank: 4},
 		{Title: "P99", Right: true, Rank: 1},
@@ -192,6 +192,14 @@ func callState(c *session.StatsCall) string {
 	return strings.Join(words, ", ")
 }
 
+// unanswered is the title for calls without a response, which are pending if all recordings are live.
+func (m *Report) unanswered() string {
+	if m.live > 0 && m.live == m.recordings {
+		return "PENDING"
+	}
+	return "UNANSWERED"
+}
+
 // mostWaiting limits the unanswered calls that are listed.
 const mostWaiting = 10
 
@@ -199,7 +207,7 @@ func (t *printer) waiting(m *Report) {
 	calls := m.Waiting()
 	calls = calls[:min(len(calls), mostWaiting)]
 	n := m.Top.Statuses.Unanswered() + m.nested.Statuses.Unanswered()
-	t.calls("UNANSWERED", calls, m.recordings > 1, n-uint64(len(calls)))
+	t.calls(m.unanswered(), calls, m.recordings > 1, n-uint64(len(calls)))
 }
 
 // histogram draws the latencies of all calls.

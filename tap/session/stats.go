@@ -28,6 +28,9 @@ type Stats struct {
 	// another method except ping. A recording without such a response has
 	// none.
 	Handshake, Useful Latencies
+	// Live reports that the recording has not ended, so that calls without a response are
+	// pending. It must be set before [Stats.Finish].
+	Live bool
 
 	recording         string
 	groups            map[StatsKey]*StatsGroup
@@ -89,7 +92,7 @@ func (s *Stats) CutOff(c *Call) {
 	}
 	for i := range s.slowest.calls {
 		if call := &s.slowest.calls[i]; call.Ref == c.Ref {
-			call.State = c.State(true)
+			call.State = c.State(!s.Live)
 		}
 	}
 }
@@ -112,7 +115,7 @@ func (s *Stats) count(c *Call, end time.Duration) {
 	g.BytesToClient += c.BytesToClient
 	call := StatsCall{
 		Recording: s.recording, Ref: c.Ref, Answer: c.Answer, Parent: c.Parent, Lane: c.Lane,
-		Method: k.Method, Subject: c.Subject, Status: status, State: c.State(true), At: c.At, Took: took,
+		Method: k.Method, Subject: c.Subject, Status: status, State: c.State(!s.Live), At: c.At, Took: took,
 	}
 	if c.Notes&NoteStreamEnded != 0 {
 		call.StreamEnd = c.StreamEnd
@@ -360,7 +363,7 @@ type StatsCall struct {
 	// Arguments is a preview of the arguments. [Stats] does not set it.
 	Arguments string
 	Status    CallStatus
-	State     State // as if the recording had ended
+	State     State
 	// At is when it was made, Took how long it took until its answer, or how long
 	// it has waited for one.
 	At, Took time.Duration

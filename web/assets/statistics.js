@@ -36,17 +36,20 @@ export async function showStats(el, view, signal) {
   el.firstChild.prepend(h('p', { class: 'note' }, `The recording is live: these are the statistics at ${offset(stats.read)} s. `, refresh));
 }
 
+// Calls without a response may still get it if the recording is live.
+const openWord = (s) => (s.live ? 'Pending' : 'Unanswered');
+
 function tiles(s, view) {
   const t = s.total;
   // Nested calls are counted, but their time is part of the time of other calls.
   const all = (name) => (s.total[name] ?? 0) + (s.nested[name] ?? 0);
-  const [calls, failed, unanswered, cancelled] = ['calls', 'errors', 'unanswered', 'cancelled'].map(all);
+  const [calls, failed, open, cancelled] = ['calls', 'errors', 'unanswered', 'cancelled'].map(all);
   const tile = (value, label, look, act) => h(act ? 'button' : 'div', { class: 'tile ' + (look ?? ''), type: act ? 'button' : null, onclick: act }, h('b', null, value), h('span', null, label));
   const see = (q) => (api.saved ? null : () => { view.setMode('calls'); view.filter.set(q); });
   return h('div', { class: 'tiles' },
     tile(count(calls), calls === 1 ? 'call' : 'calls'),
     tile(count(failed), 'failed', failed ? 'bad' : '', failed ? see('is:error') : null),
-    tile(count(unanswered), 'unanswered', unanswered ? 'bad' : '', unanswered ? see('is:pending') : null),
+    tile(count(open), openWord(s).toLowerCase(), open && !s.live ? 'bad' : '', open ? see('is:pending') : null),
     cancelled ? tile(count(cancelled), 'cancelled', 'odd', see('is:cancelled')) : null,
     tile(t.max ? duration(t.p50) : '–', 'median'), tile(t.max ? duration(t.p95) : '–', 'p95'),
     s.handshake ? tile(duration(s.handshake), 'until the handshake') : null,
@@ -88,7 +91,7 @@ function table(s, view, sort, onsort) {
   const used = columns.filter(([n, , , v]) => !['errors', 'unanswered', 'cancelled'].includes(n) || groups.some((g) => v(g) > 0));
   return h('table', { class: 'grid' },
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Method'), used.map(([n, label]) => h('th', { scope: 'col', class: 'num ' + n, 'aria-sort': n === sort ? 'descending' : null },
-      h('button', { type: 'button', class: 'sort', onclick: () => onsort(n) }, label, n === sort ? ' ↓' : ''))))),
+      h('button', { type: 'button', class: 'sort', onclick: () => onsort(n) }, n === 'unanswered' ? openWord(s) : label, n === sort ? ' ↓' : ''))))),
     h('tbody', null, groups.map((g) => {
       const name = g.others ? '(others)' : [g.method, g.name].filter(Boolean).join(' ');
       const bar = h('i', { class: 'share' });
@@ -96,7 +99,7 @@ function table(s, view, sort, onsort) {
       const query = g.others ? '' : api.saved ? [g.method, g.name].filter(Boolean).map(word).join(' ') : `method:${word(g.method)}` + (g.name && g.method !== 'prompts/get' ? ` tool:${word(g.name)}` : g.name ? ` prompt:${word(g.name)}` : '');
       return h('tr', null, h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (g.lane === 1 ? 'up' : 'down'), title: g.lane === 1 ? 'sent by the client' : 'sent by the server' }, arrows[g.lane]),
         h('button', { type: 'button', class: 'link', disabled: !query, onclick: () => { view.setMode('calls'); view.filter.set(query); } }, name), g.nested && h('span', { class: 'note' }, ' nested')),
-      used.map(([n, , text]) => (n === 'spread' ? h('td', { class: 'spread' }, spread(g.spread, s.histogram)) : h('td', { class: `num ${n}` + (n === 'errors' || n === 'unanswered' ? ' bad' : '') }, text(g), n === 'sum' ? bar : null))));
+      used.map(([n, , text]) => (n === 'spread' ? h('td', { class: 'spread' }, spread(g.spread, s.histogram)) : h('td', { class: `num ${n}` + (n === 'errors' || n === 'unanswered' && !s.live ? ' bad' : '') }, text(g), n === 'sum' ? bar : null))));
     })),
     s.more_groups ? h('tfoot', null, h('tr', null, h('td', { colspan: used.length + 1 }, `and ${count(s.more_groups)} more`))) : null);
 }
@@ -114,5 +117,5 @@ function calls(s, view) {
     h('td', { class: 'num' }, h('button', { type: 'button', class: 'link', onclick: go(c.n) }, '#' + seqOf(c.n))),
     h('th', { scope: 'row' }, h('span', { class: 'arrow ' + (c.lane === 1 ? 'up' : 'down') }, arrows[c.lane]), ' ', c.method, ' ', h('span', { class: 'about' }, c.about ?? '')),
     stateCell(c.state), h('td', { class: 'num' }, offset(c.at)), h('td', { class: 'num' }, duration(c.took)))))));
-  return h('div', { class: 'two' }, list('Unanswered', s.unanswered), list('Slowest', s.slowest));
+  return h('div', { class: 'two' }, list(openWord(s), s.unanswered), list('Slowest', s.slowest));
 }

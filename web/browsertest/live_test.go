@@ -75,6 +75,13 @@ func TestLiveTime(t *testing.T) {
 		before := p.text(what)
 		p.wait(fmt.Sprintf("document.querySelector('%s').innerText !== %q", what, before))
 	}
+
+	// The call is pending in the statistics, too.
+	p.keys("4")
+	p.wait("document.querySelector('.stats .two')")
+	if got := p.text(".stats"); !strings.Contains(got, "1 pending") || !strings.Contains(got, "◌ pending") || strings.Contains(strings.ToLower(got), "unanswered") {
+		t.Errorf("the statistics of a live recording are\n%s", got)
+	}
 }
 
 // TestLiveFilter checks a filter that depends on later frames.
