@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,4 +89,17 @@ func TestCompareTheSame(t *testing.T) {
 	p.click(".same")
 	p.wait("document.querySelector('.same-calls .call')")
 	p.picture("compare-same")
+}
+
+// TestCompareColours checks that the differences of a call have the colour of their own class, not of the call's.
+func TestCompareColours(t *testing.T) {
+	base, _ := startWeb(t, imported(t, "2025-11-25-tools-healthy", "2025-11-25-tools-broken"))
+	p := newTab(t, at(t, base, "/compare?a=2cfbef66&b=9e2e0a95"), 1280, 800, false)
+	p.wait("document.querySelector('.call-pair.bad .difference')")
+	const colour = "getComputedStyle(document.querySelector('%s')).color"
+	text, differences := eval[string](p, fmt.Sprintf(colour, "body")), eval[string](p, fmt.Sprintf(colour, ".call-pair.bad .differences"))
+	if text != differences {
+		t.Errorf("the differences of a breaking call have the colour %s, text has %s", differences, text)
+	}
+	p.picture("compare-colours")
 }
