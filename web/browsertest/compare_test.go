@@ -103,3 +103,17 @@ func TestCompareColours(t *testing.T) {
 	}
 	p.picture("compare-colours")
 }
+
+// TestCompareNarrow checks that a narrow page offers recordings with their times, which distinguish two recordings of one
+// server.
+func TestCompareNarrow(t *testing.T) {
+	base, _ := startWeb(t, imported(t, "2025-11-25-tools-healthy", "2025-11-25-tools-broken"))
+	p := newTab(t, at(t, base, "/r/2cfbef66"), 480, 800, false)
+	p.read()
+	p.keys("d")
+	p.wait("document.querySelector('.choices button')")
+	p.picture("compare-pick-narrow")
+	if !eval[bool](p, "(({offsetWidth, scrollWidth}) => offsetWidth > 0 && scrollWidth <= offsetWidth)(document.querySelector('.choices button > :last-child'))") {
+		t.Errorf("no complete time in %s", p.text(".choices"))
+	}
+}
