@@ -22,6 +22,7 @@ func TestShowFailuresWithoutError(t *testing.T) {
 	}
 	unanswered := []tap.Frame{to(0, tap.ToServer, call), to(time.Second, tap.Lifecycle, `{"event":"signal","signal":"SIGTERM"}`),
 		to(3*time.Second, tap.Lifecycle, `{"event":"exit","signal":"SIGTERM"}`)}
+	failed := []tap.Frame{to(0, tap.ToServer, call), to(time.Second, tap.ToClient, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`)}
 	notStarted := []tap.Frame{to(0, tap.Lifecycle, `{"event":"spawn_failed","command":["nosuch"],"error":"no such file"}`)}
 	http := func(target, session string) (frames []tap.Frame) {
 		for _, f := range []tap.Frame{
@@ -44,6 +45,7 @@ func TestShowFailuresWithoutError(t *testing.T) {
 		"cancelled frame":         {cancelled, "1", `(?m)^response  none until it was cancelled after 2.00s, by #2$`},
 		"cancelled, no error":     {cancelled, "is:error", `hint: 1 call was cancelled: is:cancelled\n$`},
 		"cancelled, no call":      {cancelled, "--calls is:error", `hint: 1 call was cancelled: is:cancelled\n$`},
+		"failed, not pending":     {failed, "--calls is:pending", `hint: 1 error: is:error\n$`},
 		"unanswered frame":        {unanswered, "1", `(?m)^response  none, after 1h00m; the client ended the server with SIGTERM$`},
 		"unanswered, no call":     {unanswered, "--calls tool:hang is:error", `hint: 1 call is unanswered: is:pending\n$`},
 		"not started, no frame":   {notStarted, "is:pending", `matches is:pending\nmcptap: the server could not be started: nosuch: no such file\n$`},

@@ -323,18 +323,23 @@ func (l *lister) verdict(ctx context.Context) error {
 	}
 	l.o.Say(text)
 	exit := l.Summary().Exit
-	if why := exit.NotStarted(); why != "" {
+	why := exit.NotStarted()
+	if why != "" {
 		l.o.Say(why)
 	}
 	if l.Filter != nil {
-		near := filter.Suggest(l.Filter.String(), Seen(ctx, l.rec.Path()))
+		near, is := filter.Suggest(l.Filter.String(), Seen(ctx, l.rec.Path())), filter.Values(l.Filter.String(), "is")
 		switch {
 		case near != "":
 			l.o.Say("hint: did you mean " + near + "?")
 		case slices.ContainsFunc(filter.Values(l.Filter.String(), "rule"), func(id string) bool { return check.Lookup(strings.ToLower(id)) == nil }):
 			l.o.Say("hint: " + load.HintRules)
-		case slices.Contains(filter.Values(l.Filter.String(), "is"), "error"):
+		case slices.Contains(is, "error"):
 			l.sayOthers()
+		case why == "" && slices.Contains(is, "pending"):
+			if n := l.Summary().Errors; n > 0 {
+				l.o.Say("hint: " + term.Plural(n, "error", "errors") + ": is:error")
+			}
 		}
 	}
 	return ErrNone
