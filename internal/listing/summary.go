@@ -134,6 +134,9 @@ func (s *Summary) requests(l *term.Printer) {
 		}
 		name := s.requestName(ref, q.Method, q.Subject)
 		waited := view.Took(max(s.Info.Duration-at, 0))
+		if s.Info.Status == store.Cut {
+			waited = ">" + waited // the end is unknown
+		}
 		switch {
 		case q.Lost, q.StreamEnd.By == "client":
 			waited = safe.String(view.StreamEndWords(&q.StreamEnd, at))
