@@ -195,7 +195,7 @@ func (t *Calls) callCells(n *view.Node, nested bool) callCells {
 	state := c.State(!t.Live)
 	cells := callCells{
 		number: strconv.FormatUint(c.Ref.Seq, 10), arrow: Arrows[c.Lane], lane: c.Lane,
-		state: state, mark: marks[state], took: callTook(c, t.Ended()), title: callTitle(n, nested),
+		state: state, mark: marks[state], took: callTook(c, state, t.Ended()), title: callTitle(n, nested),
 	}
 	if k := n.Further(); k > 0 {
 		cells.parts = strconv.FormatUint(k, 10)
@@ -373,9 +373,12 @@ const markWidth = len("x needs input")
 
 // callTook returns how long a call took or, after a >, how long it had waited by the end of the
 // recording.
-func callTook(c *session.Call, end time.Duration) string {
-	if c.Status.Settled() {
+func callTook(c *session.Call, state session.State, end time.Duration) string {
+	switch {
+	case c.Status.Settled():
 		return view.Took(c.End - c.At)
+	case state == session.StateEnded:
+		return view.Took(c.Until(end) - c.At)
 	}
 	return ">" + view.Took(c.Until(end)-c.At)
 }

@@ -20,7 +20,7 @@ const (
 	StateCutOff     State = "cut off"     // see [NoteCutOff]
 	StateCancelled  State = "cancelled"   // see [CallCancelled]
 	StateTooLate    State = "too late"    // cancelled or hung up by its client, and then answered
-	StateEnded      State = "ended"       // a subscription that was cancelled
+	StateEnded      State = "ended"       // a subscription that was cancelled, or lasted until the recording ended
 )
 
 // States are all states, in order.
@@ -59,8 +59,11 @@ func (c *Call) State(over bool) State {
 	case CallCancelled:
 		return StateCancelled
 	}
-	if over && c.Status == CallPending {
+	switch {
+	case over && c.Status == CallPending:
 		return StateUnanswered
+	case over && c.Status == CallListening:
+		return StateEnded
 	}
 	return openStates[c.Status]
 }

@@ -104,7 +104,8 @@ function took(view, i, call) {
     if (rows.settled(i)) return duration((rows.end[i] || rows.at[i] + rows.latency[i]) - rows.at[i]);
     // A call without a response has an end if the response was lost or the client hung up.
     const until = rows.end[i] || view.summary.now(view.over);
-    return rows.stateName(i) === 'listening' || openAtEnd(rows, i) ? '' : '> ' + duration(Math.max(until - rows.at[i], 0));
+    const listens = rows.stateName(i) === 'listening';
+    return (listens && !view.over) || openAtEnd(rows, i) ? '' : (listens ? '' : '> ') + duration(Math.max(until - rows.at[i], 0));
   }
   if (rows.request[i]) return duration(rows.latency[i]);
   return '';

