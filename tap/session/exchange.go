@@ -156,6 +156,7 @@ func (s *Sessions) response(x *exchangeState, e *tap.Event) {
 func (s *Sessions) opened(x *exchangeState, refused bool) {
 	x.opens = false
 	x.in.opening--
+	x.in.refused = refused
 	if !refused && !x.in.probe {
 		s.settle(x.in)
 	}

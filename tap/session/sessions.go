@@ -138,10 +138,11 @@ type session struct {
 	// keys are its names in Sessions.names, the oldest first.
 	keys []string
 	// probe reports that the client has only requested the server's versions, opening
-	// counts the requests that may open it and have no response yet, and settled reports
-	// that one of them was not refused.
+	// counts the requests that may open it and have no response yet, refused reports that
+	// the last response to one refused it, and settled that one of them was not refused.
 	probe   bool
 	opening int
+	refused bool
 	settled bool
 	events  bounded.Map[uint64, seenEvent] // by their ids; see resume
 	pairing *Pairing                       // of a Tracker
@@ -302,8 +303,9 @@ func (s *Sessions) handshake(x *exchangeState, client string) *session {
 	return in
 }
 
-// discover returns the session of a server/discover: that of its client if there is one, or
-// a new one, since the client may continue with an initialize.
+// discover returns the session of a server/discover: that of its client if there is one or if
+// its last server/discover was refused, or a new one, since the client may continue with an
+// initialize.
 func (s *Sessions) discover(x *exchangeState, client string) *session {
 	if in := s.byClient(x, client); in != nil {
 		return in
@@ -312,10 +314,24 @@ func (s *Sessions) discover(x *exchangeState, client string) *session {
 		s.mayOpen(x, in)
 		return in
 	}
-	in := s.beginClient(x, client)
-	in.probe = true
+	in := s.refusedProbe(x, client)
+	if in == nil {
+		in = s.beginClient(x, client)
+		in.probe = true
+	}
 	s.mayOpen(x, in)
 	return in
+}
+
+// refusedProbe returns the oldest session of a client whose server/discover was refused, which
+// it may repeat with a token on another connection; or nil.
+func (s *Sessions) refusedProbe(x *exchangeState, client string) *session {
+	for _, in := range s.unsettled {
+		if in.probe && in.refused && in.opening == 0 && in.path == x.path && in.agent == x.agent && in.client == client {
+			return in
+		}
+	}
+	return nil
 }
 
 // beginClient begins a session that may continue under another name.
