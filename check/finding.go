@@ -125,7 +125,7 @@ type results struct {
 	judgements map[*Rule]*Judgement
 	findings   map[findingKey]*Finding
 	serious    uint64                         // violations of Must or worse
-	places     []string                       // the first paths of violations of Should or worse in the current frame
+	places     []string                       // the first paths of violations in the current frame
 	ofClass    [ClientBreaking + 1]int        // findings
 	each       func(rule *Rule, frame uint64) // may be nil
 	found      func(f *Finding)               // may be nil
@@ -213,7 +213,7 @@ func (v *Verdict) violate(class Class, subject, path, text string) {
 	if class >= Must {
 		v.results.serious++
 	}
-	if class >= Should && len(v.results.places) < maxPlaces {
+	if len(v.results.places) < maxPlaces {
 		v.results.places = append(v.results.places, path)
 	}
 	if v.results.each != nil {

@@ -100,6 +100,23 @@ func TestSchemaErrorsAreReportedOnce(t *testing.T) {
 	}
 }
 
+// This also holds for what another rule reports as an observation.
+func TestObservationsAreNotRepeatedBySchema(t *testing.T) {
+	r := feed(func(yield func(tap.Lane, string) bool) {
+		yield(tap.ToServer, hello)
+		yield(tap.ToClient, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method not allowed."}}`)
+	})
+	var got []string
+	for _, f := range r.Findings {
+		if f.Path == "$.id" {
+			got = append(got, f.Rule.ID+" "+f.Text)
+		}
+	}
+	if want := []string{"rpc-16 null"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // There are no files of removed rules.
 func TestRuleFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "rules", "*.txt"))
