@@ -62,7 +62,7 @@ func (n *Node) Title() Title {
 		return n.Row.Title()
 	}
 	t := NewTitle(n.Call.Method, n.Call.Subject)
-	t.Args, t.Result = n.Row.Preview, n.result
+	t.Args, t.Result = JoinWords(" ", t.Args, n.Row.Preview), n.result
 	t.Method = JoinWords(" · ", cmp.Or(n.http, n.Row.HTTP), t.Method)
 	return t
 }

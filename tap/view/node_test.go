@@ -130,6 +130,21 @@ func TestNodeItems(t *testing.T) {
 	}
 }
 
+// The title of a call has what those of its messages have.
+func TestNodeTitle(t *testing.T) {
+	for call, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"p2"}}`:                             "tools/list p2",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"a"}}}`: `echo {"message":"a"}`,
+	} {
+		o := NewOutline()
+		x := read(t, frames(t, "> "+call), func(_ *session.Tracker, r *session.Entry) { o.Add(r) })
+		title := o.End(x.Open())[0].Title()
+		if got := JoinWords(" ", title.Name, title.Args); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // A text is found in any message of a long call, even in one that is not kept.
 func TestNodeSearchesEveryMessage(t *testing.T) {
 	const needle = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"message":"needle"}}` + "\n"
