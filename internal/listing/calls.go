@@ -419,6 +419,9 @@ func callFault(n *view.Node, nested bool) string {
 			words = append(words, text)
 		}
 	}
+	if n.NoNewline {
+		words = append(words, view.NoNewlineWords)
+	}
 	if n.Row.Truncated {
 		words = append(words, "truncated: bytes are missing")
 	}

@@ -36,6 +36,8 @@ type Node struct {
 	// first [MaxKids].
 	Kids        []*Node
 	KidsSkipped uint64
+	// NoNewline reports whether the first request or the response has [Row.NoNewline].
+	NoNewline bool
 	// Delta is how the response differs from the previous one, nil if they were not
 	// compared.
 	Delta *Delta

@@ -138,6 +138,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	if p.Call == p.Message {
 		n := &Node{Row: NewMessageRow(r, i).keep(), busy: 1, is: about(m, p), target: targetOf(m.Method),
 			status: r.Status(), session: r.Session}
+		n.NoNewline = n.Row.NoNewline
 		o.nodes[p.Call] = n
 		if parent := o.nodes[p.Parent]; parent != nil && parent.depth < MaxDepth && !o.Flat {
 			o.adopt(parent, n)
@@ -159,6 +160,7 @@ func (o *Outline) part(r *session.Entry, i int) {
 	n.status = max(n.status, r.Status())
 	if p.Role == session.RoleResponse || p.Role == session.RoleLate {
 		n.response, n.result, n.http = p.Kind, l.Preview, l.HTTP
+		n.NoNewline = n.NoNewline || l.NoNewline
 	}
 }
 

@@ -45,6 +45,9 @@ type Row struct {
 	// whether it counts as an error; a batch does not, but its messages may.
 	Failed, Error bool
 	Fault         string
+	// NoNewline reports that a message on stdio was held up because its newline is missing, which
+	// Fault describes: the receiver cannot read it before the stream ends.
+	NoNewline bool
 	// Truncated reports that bytes of the frame are missing, Unread that it was too large
 	// to be read; see [jsonrpc.Message.Unread].
 	Truncated, Unread bool
@@ -206,6 +209,10 @@ func NewMessageRow(r *session.Entry, i int) Row {
 		if l.About == "" {
 			l.About = p.Subject
 		}
+	}
+	// A Took of zero means that the stream ended at the same time, or that bare messages were imported.
+	if m.Kind != jsonrpc.Invalid && f.Exchange == 0 && f.Took > 0 && !f.Truncated && !bytes.HasSuffix(f.Raw, []byte("\n")) {
+		l.NoNewline, l.Fault = true, JoinWords(", ", l.Fault, NoNewlineWords)
 	}
 	return l
 }

@@ -191,6 +191,9 @@ func Cause(text string) string {
 var boilerplate = regexp.MustCompile(`^((?:.{0,80}\bby the (?:client|server): |(?:.{0,40}  )?(?:-?\d+ |isError )?)?)` +
 	`(?:McpError: )?(?:MCP error -?\d+: )?(?:(?:Input validation error: )?(?:Invalid arguments for|Error executing) tool [^\s:]+: )?`)
 
+// NoNewlineWords describes a message with [Row.NoNewline].
+const NoNewlineWords = "no newline after the message"
+
 // JoinWords joins the texts that are not empty.
 func JoinWords(sep string, words ...string) string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })

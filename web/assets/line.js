@@ -83,7 +83,7 @@ function texts(el, { rows, flags }, i, call) {
   setText(el.args, rows.args(i));
   setText(el.result, result && '→ ' + result);
   setText(el.method, rows.detailName(response >= 0 ? response : i));
-  const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? '');
+  const fault = (call && rows.why.get(i)) || (rows.fault.get(i) ?? rows.fault.get(response) ?? '');
   setText(el.fault, rows.marks[i] & mark.truncated ? (fault ? fault + ', truncated' : 'truncated: bytes are missing') : fault);
   // The messages that are folded into a call, except its response.
   const extra = call ? rows.parts[i] - (response >= 0 && rows.under[response] === i ? 1 : 0) : 0;

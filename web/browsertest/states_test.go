@@ -212,6 +212,22 @@ func TestListening(t *testing.T) {
 	p.wait("document.querySelector('.axis')?.innerText === '0.000 – 0.942'")
 }
 
+// TestNoNewline checks that a call whose response has no newline shows why it took long.
+func TestNoNewline(t *testing.T) {
+	dir := t.TempDir()
+	id := writeRecording(t, dir, "no-newline", func(i int) (tap.Frame, bool) {
+		if i == 0 {
+			return tap.Frame{Lane: tap.ToServer, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")}, true
+		}
+		return tap.Frame{At: 5 * time.Second, Took: 4 * time.Second, Lane: tap.ToClient, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}, i == 1
+	})
+	base, _ := startWeb(t, dir)
+	p := newTab(t, at(t, base, "/r/"+id), 1280, 800, false)
+	if rows := p.read(); !strings.Contains(rows, "no newline after the message") {
+		t.Errorf("the call:\n%s", rows)
+	}
+}
+
 // TestWaterfallClips checks the mark of a bar that extends beyond the visible time, which is only limited
 // if not all lines are visible.
 func TestWaterfallClips(t *testing.T) {
