@@ -664,3 +664,26 @@ func TestHeaderOfInitialize(t *testing.T) {
 		}
 	}
 }
+
+// TestInputRequestsOfACompleteResult: before 2026-07-28, the Go SDK's server answers a call with
+// inputRequests but without a resultType. They are not questions, so the server's requests within
+// the next call get their own responses.
+func TestInputRequestsOfACompleteResult(t *testing.T) {
+	const call = `>{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","inputResponses":{"r":{"roots":[]}}}}`
+	const question = `{"jsonrpc":"2.0","id":8,"method":"roots/list","params":{}}`
+	frames := lines(opening + `
+>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
+{"jsonrpc":"2.0","id":2,"result":{"content":[],"inputRequests":{"r":{"method":"roots/list","params":{}}}}}
+` + call + `
+` + question + `
+>{"jsonrpc":"2.0","id":8,"result":{"roots":[]}}
+{"jsonrpc":"2.0","id":3,"result":{"content":[]}}
+`)
+	opt := patient()
+	opt.Timeout = 5 * time.Second
+	noted := notes(&opt)
+	got := bodies(play(t, planned(frames, nil), opt, mocked(t, frames)))
+	if n := strings.Count(got, `"id":8,"result":{"roots":[]}`); n != 1 || len(*noted) > 0 {
+		t.Errorf("answered %d times, notes %q\n%s", n, *noted, got)
+	}
+}

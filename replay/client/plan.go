@@ -364,6 +364,9 @@ func (p *Planner) answered(n int, part *session.Part, m *jsonrpc.Message) {
 	}
 	_, more := textOf(lookup(m.Result, "nextCursor"))
 	r.lastPage = r.follows && m.Result != nil && !more
+	if part.Role != session.RoleInterim {
+		return // only an input_required result or a task asks
+	}
 	inputs, _ := readObject(lookup(m.Result, "inputRequests"))
 	for _, in := range inputs {
 		if !jsonrpc.Value(in.value).IsObject() {
