@@ -116,10 +116,10 @@ func (g *gatherer) add(f *tap.Frame) *session.Entry {
 	}
 	for _, c := range r.Waiting {
 		switch {
-		case r.Event.Name == tap.EventHangUp:
-			g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At)})
 		case c.StreamEnd.By == "client" && c.StreamEnd.At == f.At: // in older revisions this does not cancel the call
 			g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At), Error: brief(view.StreamEndWords(&c.StreamEnd, c.At))})
+		case r.Event.Name == tap.EventHangUp:
+			g.update(c.Ref, update{ID: idOf(c.Ref), End: int64(f.At)})
 		case c.ErrorText != "":
 			g.update(c.Ref, update{ID: idOf(c.Ref), Error: brief(c.ErrorText)})
 		}

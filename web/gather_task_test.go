@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcptap/mcptap/tap"
 	"github.com/mcptap/mcptap/tap/session"
+	"github.com/mcptap/mcptap/tap/view"
 )
 
 // TestStatusOfTask checks the status of a task that needs input, and then continues.
@@ -46,13 +47,14 @@ func TestStatusOfTask(t *testing.T) {
 }
 
 // TestClientHangsUp checks that a call of the legacy era is no longer shown as waiting once its client has
-// hung up.
+// hung up, and that it shows this.
 func TestClientHangsUp(t *testing.T) {
 	g, err := newGatherer(viewOptions{}, &seen{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ends []int64
+	var errors []string
 	for i, f := range []tap.Frame{
 		{Raw: tap.Event{Name: tap.EventRequest, Conn: 1, Proto: "HTTP/1.1", Method: "POST", Target: "/mcp"}.Encode()},
 		{Lane: tap.ToServer, Form: tap.FormBody, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang"}}`)},
@@ -63,11 +65,14 @@ func TestClientHangsUp(t *testing.T) {
 		g.add(&f)
 		_, updates := g.take(maxRows)
 		for _, u := range updates {
-			ends = append(ends, u.End)
+			ends, errors = append(ends, u.End), append(errors, u.Error)
 		}
 	}
 	if !slices.Equal(ends, []int64{2}) {
 		t.Errorf("ends at %v", ends)
+	}
+	if want := []string{"the client hung up after " + view.Took(1)}; !slices.Equal(errors, want) {
+		t.Errorf("errors %q, want %q", errors, want)
 	}
 	open := g.tracker.Open()
 	if len(open) != 1 || open[0].Until(time.Hour) != 2 {
