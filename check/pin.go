@@ -463,9 +463,9 @@ func (c *Checker) frameOf(method, name string, turn int) uint64 {
 // renames returns the new names of definitions that differ only in their names.
 func renames(old, offered map[string]json.RawMessage) map[string]string {
 	renamed, byContent := map[string]string{}, map[string]string{}
-	for name, def := range offered {
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
 		if _, ok := old[name]; !ok {
-			byContent[withoutName(def)] = name
+			byContent[withoutName(offered[name])] = name
 		}
 	}
 	for name, def := range old {
