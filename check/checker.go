@@ -313,10 +313,9 @@ func (c *Checker) embedded(m *Message) {
 			}
 		}
 	case jsonrpc.Request:
-		first, ok := m.Session.requests.Get(m.Part.Call)
-		if answers := m.Param("inputResponses"); ok && answers.IsObject() {
+		if answers := m.Param("inputResponses"); answers.IsObject() {
 			for name, v := range answers.Each {
-				if asked := first.asked[string(name)]; asked != nil {
+				if asked := m.asked(string(name)); asked != nil {
 					hand(jsonrpc.Message{Kind: jsonrpc.Response, Result: v}, asked, "$.params.inputResponses."+string(name))
 				}
 			}

@@ -66,6 +66,14 @@ func (m *Message) named() string {
 	return ""
 }
 
+// asked returns the input request that an entry of inputResponses answers, nil if it is not known.
+func (m *Message) asked(key string) *Request {
+	if first, ok := m.Session.requests.Get(m.Part.Call); ok {
+		return first.asked[key]
+	}
+	return nil
+}
+
 // Subject returns what a message is about: see [Message.named], or else [Message.about].
 func (m *Message) Subject() string { return cmp.Or(m.named(), m.about()) }
 

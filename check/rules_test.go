@@ -130,8 +130,31 @@ func TestRuleFiles(t *testing.T) {
 	}
 }
 
+// A fault is reported by one rule only, the most specific one.
+func TestFaultsAreReportedOnce(t *testing.T) {
+	for _, c := range []struct{ name, want, not, script string }{
+		{name: "action", want: "cli-03", not: "mrtr-07", script: `
+> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{@E}}}
+< {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}}
+> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"k":{"action":"maybe"}},"_meta":{@E}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runAll(t, Rules(), c.script)
+			reports := func(id string) bool {
+				return slices.ContainsFunc(r.Findings, func(f *Finding) bool { return f.Rule.ID == id })
+			}
+			if !reports(c.want) || reports(c.not) {
+				t.Errorf("want %s and not %s, got\n%s", c.want, c.not, text(r))
+			}
+		})
+	}
+}
+
 // run checks a session with one rule.
-func run(t *testing.T, r *Rule, script string) *Report {
+func run(t *testing.T, r *Rule, script string) *Report { return runAll(t, []*Rule{r}, script) }
+
+// runAll checks a session with some rules.
+func runAll(t *testing.T, rules []*Rule, script string) *Report {
 	t.Helper()
 	all, survey := frames(t, script), session.NewSurvey(true)
 	for _, f := range all {
@@ -139,7 +162,7 @@ func run(t *testing.T, r *Rule, script string) *Report {
 	}
 	survey.End(0)
 	tracker := session.Tracker{Survey: survey}
-	c := New([]*Rule{r})
+	c := New(rules)
 	for _, f := range all {
 		c.Add(tracker.Add(&f))
 	}
