@@ -148,6 +148,7 @@ var rulesClient = []Rule{
 			params, path := m.Parameters(), m.root()
 			mode := params.Get("mode")
 			switch {
+			case m.Path != "$" && !params.IsObject(): // see mrtr-03
 			case mode != nil && mode.Decoded() != "form" && mode.Decoded() != "url":
 				v.Violate(m.Method, path+".mode", string(mode))
 			case mode == nil && params.Get("url") != nil:

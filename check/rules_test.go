@@ -137,6 +137,9 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{@E}}}
 < {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}}
 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","inputResponses":{"k":{"action":"maybe"}},"_meta":{@E}}}`},
+		{name: "params of an elicitation", want: "mrtr-03", not: "cli-11", script: `
+> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{@E}}}
+< {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create"}}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runAll(t, Rules(), c.script)
