@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcptap/mcptap/internal/bounded"
@@ -494,7 +495,9 @@ func missingResource(m *Message, v *Verdict) {
 	if modern {
 		want = "-32602"
 	}
+	code, _ := strconv.Atoi(m.ErrorCode) // otherwise rpc-09
 	switch {
+	case isReserved(code) && modern && isModern(m.Session): // see rpc-21 and rpc-22
 	case m.ErrorCode == "-32601" || modern && m.ErrorCode == "-32002": // no such method; see rpc-22
 	case m.ErrorCode == "-32002":
 		v.Hold()

@@ -339,7 +339,7 @@ var rulesRPC = []Rule{
 		Fix:    "Use -32602 or -32603, or an application code outside -32768 to -32000.",
 		New: eachModernError(func(code int, m *Message, v *Verdict) {
 			if code != -32042 { // rpc-22
-				v.Check(code < -32099 || code > -32020 || code >= -32022, m.Subject(), "$.error.code", "a reserved code: "+m.ErrorCode)
+				v.Check(!isReserved(code), m.Subject(), "$.error.code", "a reserved code: "+m.ErrorCode)
 			}
 		}),
 	},
@@ -641,6 +641,9 @@ func eachModernError(judge func(code int, m *Message, v *Verdict)) func(*Session
 		}
 	}, "error")
 }
+
+// isReserved reports whether 2026-07-28 reserves an error code without defining it.
+func isReserved(code int) bool { return code >= -32099 && code < -32022 }
 
 // eachMetaKey returns New for a rule about the keys of _meta.
 func eachMetaKey(judge func(subject, path, key string, value jsonrpc.Value, m *Message, v *Verdict)) func(*Session) Hooks {

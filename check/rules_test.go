@@ -140,6 +140,11 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 		{name: "params of an elicitation", want: "mrtr-03", not: "cli-11", script: `
 > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{@E}}}
 < {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create"}}}}`},
+		{name: "reserved code", want: "rpc-21", not: "feat-12", script: `
+> {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{@E}}}
+< {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}}
+> {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"file:///a","_meta":{@E}}}
+< {"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"Resource not found"}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runAll(t, Rules(), c.script)
