@@ -145,6 +145,11 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 < {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}}
 > {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"file:///a","_meta":{@E}}}
 < {"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"Resource not found"}}`},
+		{name: "structuredContent", want: "feat-07", not: "feat-05", script: `= D
+> {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}}
+> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}
+< {"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":[]}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runAll(t, Rules(), c.script)

@@ -221,6 +221,9 @@ var rulesSchema = []Rule{
 				v.Violate(m.Subject(), "$.result.structuredContent", "missing")
 				return
 			}
+			if m.Revision < jsonrpc.Rev20260728 && !value.IsObject() {
+				return // see feat-07
+			}
 			conforms(m, v, schema, value, "$.result.structuredContent")
 		}, "result tools/call"),
 	},
