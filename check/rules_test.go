@@ -150,6 +150,9 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 < {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}}
 > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}
 < {"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":[]}}`},
+		{name: "status of a task", want: "task-02", not: "feat-25", script: `= D
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","task":{}}}
+< {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"0123456789abcdef","status":"begun","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runAll(t, Rules(), c.script)
