@@ -35,7 +35,8 @@ var rulesFlow = []Rule{
 			token, path := m.Param("_meta").Get("progressToken"), "$.params._meta.progressToken"
 			if m.Kind == jsonrpc.Notification {
 				token, path = m.Param("progressToken"), "$.params.progressToken"
-			} else if token == nil {
+			}
+			if m.Kind == jsonrpc.Request && token == nil || m.hasBadParams() {
 				return
 			}
 			v.Check(token.Class() == '"' || isInteger(token), m.Method, path, describe(token))
@@ -105,6 +106,9 @@ var rulesFlow = []Rule{
 		Source: "schema CancelledNotification, CancelledNotificationParams",
 		Fix:    "Add requestId.",
 		New: each(func(m *Message, v *Verdict) {
+			if m.hasBadParams() {
+				return
+			}
 			id := m.Param("requestId")
 			v.Check(id != nil && id.Class() != 'n', "", "$.params.requestId", describe(id))
 		}, onCancelled),
@@ -153,6 +157,8 @@ var rulesFlow = []Rule{
 		New: each(func(m *Message, v *Verdict) {
 			level, path := m.Param("level"), "$.params.level"
 			switch {
+			case m.hasBadParams():
+				return
 			case m.Kind == jsonrpc.Notification:
 			case m.Revision == jsonrpc.Rev20260728: // it has no logging/setLevel: see init-12
 				path = "$.params._meta['" + logLevelMember + "']"
@@ -212,6 +218,9 @@ var rulesFlow = []Rule{
 		Source: "schema ProgressNotification, ProgressNotificationParams",
 		Fix:    "Send numbers, not strings or percentages with a sign.",
 		New: each(func(m *Message, v *Verdict) {
+			if m.hasBadParams() {
+				return
+			}
 			v.clean(func() {
 				v.need(m.Param("progress"), aNumber, "progress", "$.params.progress")
 				v.want(m.Param("total"), aNumber, "total", "$.params.total")
@@ -315,6 +324,9 @@ func hideCredential(text string) string {
 	}
 	return text[:min(len(text), 8)] + "…"
 }
+
+// hasBadParams reports whether the params of a message are not an object, which rpc-15 reports.
+func (m *Message) hasBadParams() bool { return m.Params != nil && !m.Parameters().IsObject() }
 
 // number returns the value of a number.
 func number(v jsonrpc.Value) (float64, bool) {

@@ -153,6 +153,14 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 		{name: "status of a task", want: "task-02", not: "feat-25", script: `= D
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","task":{}}}
 < {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"0123456789abcdef","status":"begun","createdAt":"2025-11-25T10:00:00Z","lastUpdatedAt":"2025-11-25T10:00:00Z","ttl":null}}}`},
+		{name: "params with progress", want: "rpc-15", not: "flow-16", script: `= D
+< {"jsonrpc":"2.0","method":"notifications/progress","params":[]}`},
+		{name: "params with a token", want: "rpc-15", not: "flow-01", script: `= D
+< {"jsonrpc":"2.0","method":"notifications/progress","params":null}`},
+		{name: "params with a level", want: "rpc-15", not: "flow-12", script: `= D
+> {"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":null}`},
+		{name: "params with an id", want: "rpc-15", not: "flow-07", script: `= D
+> {"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runAll(t, Rules(), c.script)
